@@ -1,0 +1,99 @@
+"""The board's words: columns, work orders, and what processors decide about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.identity import ActivityId, Kind
+
+
+class Column(StrEnum):
+    """Where a task's card hangs."""
+
+    INBOX = "inbox"
+    READY = "ready"
+    IN_PROGRESS = "in_progress"
+    REVIEW = "review"
+    DONE = "done"
+    CANCELED = "canceled"
+
+
+#: Only from here may a task be dispatched (T02).
+DISPATCHABLE = (Column.READY, Column.IN_PROGRESS)
+
+
+class WorkOrderState(StrEnum):
+    """How far a work order has come."""
+
+    DRAFT = "draft"
+    SUBMITTED = "submitted"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    CANCELED = "canceled"
+
+
+class StepState(StrEnum):
+    """How far a step of an attempt has come."""
+
+    PENDING = "pending"
+    DISPATCHED = "dispatched"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+    CANCELED = "canceled"
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt ended."""
+
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    DEAD = "dead"
+    ABANDONED = "abandoned"
+
+
+# -- decisions: what processors say, and the tick carries out in the same transaction -----------
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """A step of the attempt reached this state."""
+
+    attempt: str
+    step: str
+    state: StepState
+
+
+@dataclass(frozen=True, slots=True)
+class StepDispatched:
+    """A step of the attempt is now this activity."""
+
+    attempt: str
+    step: str
+    kind: Kind
+    activity: ActivityId
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    """The attempt is over; every unfinished step becomes `skipped` (O05)."""
+
+    attempt: str
+    outcome: AttemptOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMoved:
+    """The card of the attempt's task goes to another column."""
+
+    attempt: str
+    column: Column
+
+
+Decision = StepEnded | StepDispatched | AttemptEnded | TaskMoved

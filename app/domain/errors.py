@@ -1,0 +1,279 @@
+"""Everything that can be refused or go wrong, as one tree.
+
+    FencepostError
+    ├── Refused          a rule said no; nothing changed
+    ├── ProviderError    the outside world (git, a forge, a program) did not do its part
+    ├── DeliveryError    a message that cannot be worked on
+    └── SetupError       what this process stands on is missing or unfit
+
+A class is named as the fact. `code` is stable and meant for programs; `hint` says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FencepostError(Exception):
+    """A fact that stopped the work; it carries a stable code and the next useful step (L8)."""
+
+    code: ClassVar[str] = "fencepost_error"
+    hint: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = hint if hint is not None else self.hint
+
+
+class Refused(FencepostError):
+    """A rule said no; nothing changed."""
+
+    code = "refused"
+
+
+class ProviderError(FencepostError):
+    """The outside world did not do its part."""
+
+    code = "provider_error"
+
+
+class DeliveryError(FencepostError):
+    """A message that cannot be worked on."""
+
+    code = "delivery_error"
+
+
+class SetupError(FencepostError):
+    """Something this process stands on is missing or unfit."""
+
+    code = "setup_error"
+
+
+# -- refused: the fence -------------------------------------------------------------------------
+
+
+class StaleFence(Refused):
+    """A newer claim exists; stop, and discard the work (ZF001)."""
+
+    code = "stale_fence"
+
+
+class ClaimNotLive(Refused):
+    """The claim ended, its lease ran out, or the token is not its own; stop (ZF002)."""
+
+    code = "claim_not_live"
+
+
+class Stopped(Refused):
+    """A stop was asked for: nothing may start any more, only reconcile and close (ZF003)."""
+
+    code = "stopped"
+
+
+class WrongIsolation(Refused):
+    """Fenced writes need READ COMMITTED (ZF004)."""
+
+    code = "wrong_isolation"
+
+
+class UnknownActivity(Refused):
+    """No activity has this identity (ZF005)."""
+
+    code = "unknown_activity"
+
+
+class UnfitInput(Refused):
+    """An argument is of the wrong form or too large (ZF006)."""
+
+    code = "unfit_input"
+
+
+class AppendOnly(Refused):
+    """History is never rewritten (ZF007, L7)."""
+
+    code = "append_only"
+
+
+class DigestConflict(Refused):
+    """Something else is already recorded under this identity; it is immutable (L5)."""
+
+    code = "digest_conflict"
+
+
+# -- refused: commands --------------------------------------------------------------------------
+
+
+class NotFound(Refused):
+    """Nothing has this id."""
+
+    code = "not_found"
+    hint = "list what there is: `fencepost status`"
+
+
+class Ambiguous(Refused):
+    """More than one thing begins with this prefix."""
+
+    code = "ambiguous_id"
+    hint = "give more characters of the id"
+
+
+class WrongState(Refused):
+    """The thing is not in a state in which this verb makes sense."""
+
+    code = "wrong_state"
+
+
+class NotApproved(Refused):
+    """The work order is not approved; approve it first (T02)."""
+
+    code = "not_approved"
+
+
+class ActiveAttempt(Refused):
+    """The task already has an active attempt; wait for it or cancel it (T05)."""
+
+    code = "active_attempt"
+
+
+class UnsettledWork(Refused):
+    """Work is still unsettled; let it end first (M16)."""
+
+    code = "unsettled_work"
+
+
+class BadInput(Refused):
+    """What the user gave cannot be used as it is."""
+
+    code = "bad_input"
+
+
+class NotARepository(BadInput):
+    """The path or URL is not a git repository."""
+
+    code = "not_a_repository"
+    hint = "stand in a git repository, or name one with --repo PATH-or-URL"
+
+
+class EmptyRepository(BadInput):
+    """The repository has no commit to start from."""
+
+    code = "empty_repository"
+    hint = "make a first commit"
+
+
+class BaseMissing(BadInput):
+    """The base is neither a branch nor a commit of the repository."""
+
+    code = "base_missing"
+    hint = "name an existing branch or commit with --base"
+
+
+class BaseDiverged(BadInput):
+    """The source and the forge each have commits on the base that the other lacks."""
+
+    code = "base_diverged"
+    hint = "merge the forge's base into the source first"
+
+
+class UnsafePath(BadInput):
+    """A path is absolute, leaves the repository, or is not a usable pattern (S03)."""
+
+    code = "unsafe_path"
+    hint = "give patterns relative to the repository, without `..`"
+
+
+class UnsafeName(BadInput):
+    """A name would be taken for an option, or carries credentials or another transport (S03)."""
+
+    code = "unsafe_name"
+
+
+class UnsupportedRepository(BadInput):
+    """A repository of a form that cannot be used: SHA-256 objects, or a shallow history."""
+
+    code = "unsupported_repository"
+
+
+# -- providers ----------------------------------------------------------------------------------
+
+
+class GitFailed(ProviderError):
+    """A git command failed for a reason that proves nothing about the remote."""
+
+    code = "git_failed"
+
+
+class RemoteUnreadable(ProviderError):
+    """The remote could not be read; try again later."""
+
+    code = "remote_unreadable"
+
+
+class PushLost(ProviderError):
+    """Somebody else moved a ref first; read again, then decide (PROTOCOL §2)."""
+
+    code = "push_lost"
+
+
+class PushRefused(ProviderError):
+    """The remote refused the push by a rule of its own."""
+
+    code = "push_refused"
+
+
+class MergeRefused(Refused):
+    """The request cannot be merged as it stands: it is not open, or does not merge cleanly."""
+
+    code = "merge_refused"
+
+
+class RequestExists(ProviderError):
+    """The forge refused a second open request for the same head and base (422)."""
+
+    code = "request_exists"
+
+
+class ForgeRefused(ProviderError):
+    """The forge said no for good: it has done nothing, and the same call would be refused again."""
+
+    code = "forge_refused"
+
+
+class ForgeUncertain(ProviderError):
+    """The forge may or may not have acted; look before anything else (PROTOCOL §6)."""
+
+    code = "forge_uncertain"
+
+
+# -- setup --------------------------------------------------------------------------------------
+
+
+class DatabaseUnreachable(SetupError):
+    """Postgres does not answer at the given URL."""
+
+    code = "database_unreachable"
+
+
+class DatabaseUnfit(SetupError):
+    """Postgres answers, but its version, schema, login or settings cannot be used."""
+
+    code = "database_unfit"
+
+
+class RedisUnreachable(SetupError):
+    """Redis does not answer at the given URL."""
+
+    code = "redis_unreachable"
+
+
+class RedisUnfit(SetupError):
+    """Redis answers, but its version or settings cannot be used."""
+
+    code = "redis_unfit"
+
+
+class ServersUnavailable(SetupError):
+    """The embedded servers cannot be started here."""
+
+    code = "servers_unavailable"

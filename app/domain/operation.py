@@ -1,0 +1,60 @@
+"""The operation ref's states, as a worker reads them from the remote (PROTOCOL §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.identity import Fence, OperationId
+
+
+class Mark(StrEnum):
+    """What the newest commit of an operation's chain says; the last two are final."""
+
+    STARTED = "started"
+    GUARDED = "guarded"
+    RESULT = "result"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The remote has no such ref."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The remote did not answer, so nothing is known."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """There is a ref, but not one of ours: malformed, of another operation, or its digest is wrong."""
+
+    sha: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The newest commit of the chain, checked to be ours."""
+
+    sha: str
+    mark: Mark
+    operation: OperationId
+    fence: Fence
+    token_hash: str  #: of the claim that wrote it, so that no two commits are alike
+    observation: bytes | None = None  #: canonical bytes; with RESULT alone
+    candidate: str | None = None  #: head commit; with a green RESULT alone
+
+
+RemoteOperation = Absent | Unreadable | Foreign | Tip
+
+REF_PREFIX = "refs/fencepost/operations/"
+
+
+def ref_of(operation: OperationId) -> str:
+    """The one ref of a provider operation."""
+    return REF_PREFIX + operation

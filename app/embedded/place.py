@@ -1,0 +1,84 @@
+"""Where the servers of one home lie.
+
+An ordinary user has everything under the home, the socket excepted: its path has to be short. As
+root the home may be closed to the service user, so data and socket lie in a folder of our own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.domain.errors import ServersUnavailable
+from app.embedded import account, folder
+from app.embedded.account import Account
+
+SHARED = Path("/var/lib/fencepost")  #: what root's homes have in common
+_LONGEST = 100 - len("/.s.PGSQL.5432")  #: the kernel cuts socket paths at 108 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folders of one home; naming them makes none."""
+
+    secret: Path  #: under the home, ours alone: the passwords
+    data: Path  #: lock, records and the servers' own folders
+    name: str  #: what the home is called outside of it, the same each time
+    account: Account | None  #: whom the servers run as, if it is not us
+
+    @property
+    def postgres(self) -> Path:
+        """The database's cluster; it belongs to the server's user."""
+        return self.data / "postgres"
+
+    @property
+    def valkey(self) -> Path:
+        """Valkey's append-only file; it belongs to the server's user."""
+        return self.data / "valkey"
+
+    @property
+    def logs(self) -> Path:
+        """One log for each server; it belongs to the servers' user."""
+        return self.data / "logs"
+
+
+def locate(home: Path) -> Place:
+    """Name the folders of a home, as they are for the user that we are."""
+    home = home.resolve()
+    digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+    secret = home / "embedded"
+    data = SHARED / "homes" / digest if account.is_root() else secret
+    user = account.existing() if account.is_root() else None
+    return Place(secret, data, f"fencepost-{digest}", user)
+
+
+def prepare(home: Path) -> Place:
+    """Make the folders of a home, and as root the service user; what is there is kept."""
+    if account.is_root():
+        folder.own(SHARED, 0o755)
+        folder.own(SHARED / "homes", 0o711)
+        with folder.locked(SHARED):
+            account.service()
+    place = locate(home)
+    folder.own(place.secret)
+    folder.own(place.data, 0o711 if place.account else 0o700)
+    return place
+
+
+def sockets(place: Place) -> Path:
+    """Make the folder for the database's socket: ours, closed to others, its path short enough."""
+    if place.account:
+        return folder.own(place.data / "socket", 0o700, place.account)
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    for parent in (runtime, tempfile.gettempdir(), "/tmp"):
+        path = Path(parent) / place.name
+        is_usable = path.is_absolute() and os.access(parent, os.W_OK | os.X_OK)
+        if is_usable and len(os.fsencode(path)) <= _LONGEST:
+            return folder.own(path)
+    raise ServersUnavailable(
+        "no folder has a path short enough for a socket",
+        hint="set XDG_RUNTIME_DIR to a folder of yours with a short path",
+    )

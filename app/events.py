@@ -1,0 +1,72 @@
+"""The one list of named moments.
+
+A moment is emitted after the fact it names: after the commit, after the push, after the process
+started. Subscribers turn moments into log lines and metrics. The list is the only seam that tests
+use: a test's subscriber stops its own process at a moment, and the test kills it from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Moment(StrEnum):
+    """What happened, in the words of the road (docs/walk.md)."""
+
+    # the control plane
+    DISPATCHED = "attempt.dispatched"
+    ADMITTED = "activity.admitted"
+    PUBLISHED = "delivery.published"
+    REPLACED = "delivery.replaced"
+    BROKER_WIPED = "broker.wiped"
+    STAGED = "result.staged"
+    TICKED = "world.ticked"
+    SETTLED = "activity.settled"
+    CLAIM_EXPIRED = "claim.expired"
+    BURIED = "activity.buried"
+    # a worker
+    CLAIMED = "activity.claimed"
+    VERDICT = "claim.refused"
+    BOUND = "operation.bound"
+    DECIDED = "recovery.decided"
+    MARKED = "operation.marked"  #: `started` or `guarded` is at the remote
+    STARTED = "activity.started"  #: the start row is committed
+    SPAWNED = "process.spawned"
+    EXITED = "process.exited"
+    CHECKED = "check.finished"
+    COMMITTED = "candidate.committed"
+    PUSHED = "result.pushed"
+    CALLED = "forge.called"  #: the effect_calls row is committed; the call is not sent yet
+    OPENED = "pull_request.opened"  #: the forge answered; nothing is recorded yet
+    RECORDED = "result.recorded"
+    RELEASED = "claim.released"
+    HELD = "claim.held"
+    LOST = "claim.lost"
+    CLOSED = "operation.closed"
+    # processes
+    ROLE_STARTED = "role.started"
+    ROLE_DIED = "role.died"
+    ROLE_STOPPED = "role.stopped"
+    TROUBLE = "trouble"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One moment and its facts: ids, counts, durations; never a secret, never a payload."""
+
+    moment: Moment
+    facts: dict[str, str | int] = field(default_factory=dict)
+
+
+Subscriber = Callable[[Event], None]
+
+subscribers: list[Subscriber] = []
+
+
+def emit(moment: Moment, **facts: str | int) -> None:
+    """Tell every subscriber, in order, in this thread."""
+    event = Event(moment, facts)
+    for subscriber in tuple(subscribers):
+        subscriber(event)

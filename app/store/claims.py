@@ -1,0 +1,191 @@
+"""Claims: taking, renewing, handing back and holding, by the database's own functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from sqlalchemy import func, select, text, update
+
+from app.domain.identity import (
+    ActivityId,
+    ActivityKey,
+    Claim,
+    ClaimToken,
+    DeliveryNumber,
+    Fence,
+    Kind,
+    WorldId,
+)
+from app.domain.recovery import Stop
+from app.store import clock
+from app.store.engine import Tx
+from app.store.fencing import of_key
+from app.store.schema import claims, starts
+
+
+class Verdict(StrEnum):
+    """Why a message got no claim (Q10)."""
+
+    DUPLICATE = "duplicate"
+    LATE = "late"
+    SUPERSEDED = "superseded"
+    RECORDED = "recorded"
+    HELD = "held"
+    ENDED = "ended"
+    UNKNOWN_IDENTITY = "unknown_identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """A claim that is still live, and what was asked of its activity."""
+
+    key: ActivityKey
+    fence: Fence
+    stop: Stop | None
+
+
+def take(tx: Tx, key: ActivityKey, delivery: DeliveryNumber, worker: str) -> Claim | Verdict:
+    """The next fence and its token for the delivery of a message, or why not."""
+    row = tx.execute(
+        text("select verdict, fence, token from fencepost.claim(:w, :k, :a, :d, :worker)"),
+        {"w": key.world, "k": key.kind, "a": key.activity, "d": delivery, "worker": worker},
+    ).one()
+    if row.verdict is not None:
+        return Verdict(row.verdict)
+    return Claim(key, Fence(row.fence), ClaimToken(row.token))
+
+
+def take_for_control(tx: Tx, key: ActivityKey) -> Claim | Verdict:
+    """The control plane's own fence, for an ending that no worker can record (L9)."""
+    row = tx.execute(
+        text("select verdict, fence, token from fencepost.claim_for_control(:w, :k, :a)"),
+        {"w": key.world, "k": key.kind, "a": key.activity},
+    ).one()
+    if row.verdict is not None:
+        return Verdict(row.verdict)
+    return Claim(key, Fence(row.fence), ClaimToken(row.token))
+
+
+def record_verdict(
+    tx: Tx, key: ActivityKey, delivery: DeliveryNumber, verdict: Verdict, worker: str
+) -> None:
+    """Keep why a message was dropped."""
+    tx.execute(
+        select(
+            func.fencepost.record_verdict(
+                key.world, key.kind, key.activity, delivery, verdict, worker
+            )
+        )
+    )
+
+
+def renew(tx: Tx, held: Sequence[Claim]) -> list[Renewed]:
+    """Prolong every lease of a process in one statement; what is not returned is lost."""
+    rows = tx.execute(
+        text(
+            "select world_id, kind, activity_id, fence, stop from fencepost.renew(cast(:held as jsonb))"
+        ),
+        {"held": json.dumps([_as_row(claim) for claim in held])},
+    )
+    return [
+        Renewed(
+            ActivityKey(WorldId(row.world_id), Kind(row.kind), ActivityId(row.activity_id)),
+            Fence(row.fence),
+            Stop(row.stop) if row.stop else None,
+        )
+        for row in rows
+    ]
+
+
+def release(tx: Tx, claim: Claim, detail: str, retry_after: timedelta) -> None:
+    """Hand the work back, to be claimed again no sooner than after this time."""
+    key = claim.key
+    tx.execute(
+        text("select fencepost.release(:w, :k, :a, :f, :token, :detail, :retry_after)"),
+        {"w": key.world, "k": key.kind, "a": key.activity, "f": claim.fence, "token": claim.token,
+         "detail": detail[:2000], "retry_after": retry_after},
+    )  # fmt: skip
+
+
+def hold(tx: Tx, claim: Claim, code: str, detail: str) -> None:
+    """Keep the work as unknown until a person decides."""
+    key = claim.key
+    tx.execute(
+        text("select fencepost.hold(:w, :k, :a, :f, :token, :code, :detail)"),
+        {"w": key.world, "k": key.kind, "a": key.activity, "f": claim.fence, "token": claim.token,
+         "code": code, "detail": detail[:8000]},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClaim:
+    """A claim that has not ended, seen from the control plane."""
+
+    key: ActivityKey
+    fence: Fence
+
+
+def expired(tx: Tx, limit: int = 500) -> list[OpenClaim]:
+    """Open claims whose lease ran out."""
+    rows = tx.execute(
+        select(claims.c.world_id, claims.c.kind, claims.c.activity_id, claims.c.fence)
+        .where(claims.c.ended.is_(None), claims.c.lease_until <= clock.now())
+        .limit(limit)
+    )
+    return [
+        OpenClaim(ActivityKey(WorldId(r[0]), Kind(r[1]), ActivityId(r[2])), Fence(r[3]))
+        for r in rows
+    ]
+
+
+def end_if_expired(tx: Tx, key: ActivityKey, fence: Fence) -> bool:
+    """End a claim whose lease has lost its authority; the activity's row is locked already."""
+    tx.execute(
+        select(claims.c.fence).where(of_key(claims, key), claims.c.fence == fence).with_for_update()
+    )
+    done = tx.execute(
+        update(claims).where(of_key(claims, key), claims.c.fence == fence)
+        .where(claims.c.ended.is_(None), claims.c.lease_until <= clock.now())
+        .values(ended=clock.now(), end_cause="expired").returning(claims.c.fence)
+    )  # fmt: skip
+    return done.scalar() is not None
+
+
+def fruitless(tx: Tx, key: ActivityKey) -> int:
+    """How many claims in a row ended without a start, counted from the newest."""
+    began = select(starts.c.fence).where(of_key(starts, key))
+    rows = tx.execute(
+        select(claims.c.fence.in_(began).label("began"))
+        .where(of_key(claims, key), claims.c.ended.is_not(None))
+        .order_by(claims.c.fence.desc()).limit(20)
+    ).scalars()  # fmt: skip
+    count = 0
+    for began_here in rows:
+        if began_here:
+            break
+        count += 1
+    return count
+
+
+def unreadable_before(tx: Tx, claim: Claim, detail: str) -> int:
+    """How many claims in a row before this one were released for this reason."""
+    rows = tx.execute(
+        select(claims.c.end_cause, claims.c.end_detail)
+        .where(of_key(claims, claim.key), claims.c.fence < claim.fence)
+        .order_by(claims.c.fence.desc()).limit(20)
+    )  # fmt: skip
+    count = 0
+    for row in rows:
+        if row.end_cause != "released" or not str(row.end_detail).startswith(detail):
+            break
+        count += 1
+    return count
+
+
+def _as_row(claim: Claim) -> dict[str, str | int]:
+    key = claim.key
+    return {"w": key.world, "k": key.kind, "a": key.activity, "f": claim.fence, "t": claim.token}

@@ -1,0 +1,128 @@
+"""A database as one process sees it: short transactions, and refusals as domain errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+
+from app.domain import errors
+
+Tx = Connection
+
+#: Well under the shortest lease: a frozen writer holds its successor off for no longer than this.
+STATEMENT_TIMEOUT = timedelta(seconds=5)
+TRANSACTION_TIMEOUT = timedelta(seconds=6)
+IDLE_TIMEOUT = timedelta(seconds=3)
+
+_REFUSALS: dict[str, type[errors.Refused]] = {
+    "ZF001": errors.StaleFence,
+    "ZF002": errors.ClaimNotLive,
+    "ZF003": errors.Stopped,
+    "ZF004": errors.WrongIsolation,
+    "ZF005": errors.UnknownActivity,
+    "ZF006": errors.UnfitInput,
+    "ZF007": errors.AppendOnly,
+}
+_CONSTRAINTS: dict[str, type[errors.Refused]] = {"attempts_one_active": errors.ActiveAttempt}
+_TIMEOUTS = (
+    ("statement_timeout", STATEMENT_TIMEOUT),
+    ("idle_in_transaction_session_timeout", IDLE_TIMEOUT),
+    ("transaction_timeout", TRANSACTION_TIMEOUT),  # Postgres 17 and newer
+)
+
+
+class Store:
+    """The database, by one login; `begin` is the only way to speak to it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @contextmanager
+    def begin(self) -> Iterator[Tx]:
+        """One transaction: committed at the end, rolled back by any error.
+
+        What the database refuses comes out as a domain error; a database that cannot be
+        reached is DatabaseUnreachable.
+        """
+        try:
+            with self.engine.begin() as tx:
+                yield tx
+        except PoolExhausted as fault:
+            raise errors.DatabaseUnreachable(f"no connection is free: {fault}") from fault
+        except DBAPIError as fault:
+            raise translated(fault) from fault
+
+    def close(self) -> None:
+        """Give up every connection."""
+        self.engine.dispose()
+
+
+def open_store(url: str, *, name: str, connections: int = 4) -> Store:
+    """A store over at most so many connections; nothing is connected yet."""
+    return Store(open_engine(url, name=name, connections=connections))
+
+
+def open_engine(url: str, *, name: str, connections: int = 4, timeouts: bool = True) -> Engine:
+    """An engine in READ COMMITTED whose sessions carry the timeouts of PROTOCOL §1."""
+    engine = create_engine(
+        _with_driver(url),
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=30,
+        pool_pre_ping=True,
+        isolation_level="READ COMMITTED",
+        connect_args={
+            "application_name": name,
+            "connect_timeout": 5,
+            "keepalives_idle": 5,
+            "keepalives_interval": 2,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 8000,
+        },
+    )
+    if timeouts:
+        event.listen(engine, "connect", _set_timeouts)
+    return engine
+
+
+def translated(fault: DBAPIError) -> errors.FencepostError:
+    """The domain's word for what the database said."""
+    state = getattr(fault.orig, "sqlstate", None) or ""
+    message = str(fault.orig).splitlines()[0] if fault.orig else str(fault)
+    if refusal := _REFUSALS.get(state):
+        return refusal(message)
+    constraint = getattr(getattr(fault.orig, "diag", None), "constraint_name", None)
+    if constraint in _CONSTRAINTS:
+        return _CONSTRAINTS[constraint](message)
+    if fault.connection_invalidated or isinstance(fault, OperationalError | InterfaceError):
+        return errors.DatabaseUnreachable(without_password(message))
+    return errors.DatabaseUnfit(f"{state} {message}".strip())
+
+
+def without_password(text: str) -> str:
+    """A message fit to be shown: passwords inside URLs are left out."""
+    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
+
+
+def _with_driver(url: str) -> str:
+    parsed = make_url(url)
+    if parsed.drivername in ("postgres", "postgresql"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    return parsed.render_as_string(hide_password=False)
+
+
+def _set_timeouts(connection: Any, record: Any) -> None:  # noqa: ARG001
+    version = connection.info.server_version
+    with connection.cursor() as cursor:
+        for setting, length in _TIMEOUTS:
+            if setting != "transaction_timeout" or version >= 170000:
+                cursor.execute(f"set {setting} = {int(length.total_seconds() * 1000)}")
+    connection.commit()

@@ -1,0 +1,70 @@
+"""Bringing a database to the schema that this code expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+from app.domain.errors import DatabaseUnfit
+from app.store import roles
+
+_SCRIPTS = Path(__file__).with_name("migrations")
+
+
+def upgrade(owner: Engine) -> str:
+    """Create what is missing, roles included, and return the revision; repeating it is harmless.
+
+    A login that may not create roles while some are missing is DatabaseUnfit.
+    """
+    with owner.begin() as connection:
+        connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost migrate'))"))
+        _refuse_old_servers(connection)
+        absent = roles.missing(connection)
+        if absent and not roles.may_create(connection):
+            raise DatabaseUnfit(
+                f"roles are missing: {', '.join(absent)}",
+                hint="run the SQL that `fencepost database roles` prints, as an administrator",
+            )
+        roles.create_missing(connection)
+        roles.keep_others_out(connection)
+        connection.exec_driver_sql("create schema if not exists fencepost")
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    return head()
+
+
+def current(connection: Connection) -> str | None:
+    """The revision of this database, or None where there is no schema of ours."""
+    table = connection.execute(text("select to_regclass('fencepost.alembic_version')")).scalar()
+    if table is None:
+        return None
+    found: str | None = connection.execute(
+        text("select version_num from fencepost.alembic_version")
+    ).scalar()
+    return found
+
+
+def head() -> str:
+    """The revision that this code expects."""
+    found = ScriptDirectory.from_config(_config()).get_current_head()
+    assert found is not None
+    return found
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    return config
+
+
+def _refuse_old_servers(connection: Connection) -> None:
+    version = int(connection.execute(text("show server_version_num")).scalar_one())
+    if version < 150000:
+        raise DatabaseUnfit(
+            f"Postgres {version // 10000} is too old", hint="use Postgres 15 or newer"
+        )

@@ -1,0 +1,71 @@
+"""The roles behind the fence, and the SQL that makes them.
+
+Three logins and one role without: the owner migrates, `fencepost_app` decides, `fencepost_worker`
+acts, `fencepost_fence` owns the trigger and the functions (PROTOCOL §1).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+
+LESSER = ("fencepost_app", "fencepost_worker")
+DEFINER = "fencepost_fence"
+
+
+def sql_for(owner: str, database: str) -> str:
+    """What a database administrator runs once, where the owner may not create roles."""
+    owner, database = _quoted(owner), _quoted(database)
+    return "\n".join(
+        [
+            f"create role {DEFINER} nologin;",
+            *(f"create role {name} login;  -- then: \\password {name}" for name in LESSER),
+            f"grant {DEFINER} to {owner};",
+            f"revoke all on database {database} from public;",
+            f"grant connect on database {database} to {', '.join(LESSER)};",
+            f"grant create on database {database} to {owner};",
+        ]
+    )
+
+
+def missing(connection: Connection) -> list[str]:
+    """Which of the roles this cluster lacks."""
+    names = [DEFINER, *LESSER]
+    found = connection.execute(
+        text("select rolname from pg_roles where rolname = any(:names)"), {"names": names}
+    ).scalars()
+    return sorted(set(names) - set(found))
+
+
+def may_create(connection: Connection) -> bool:
+    """Whether this login may create roles."""
+    answer = connection.execute(
+        text("select rolcreaterole or rolsuper from pg_roles where rolname = current_user")
+    )
+    return bool(answer.scalar_one())
+
+
+def create_missing(connection: Connection) -> None:
+    """Make the roles that are missing, without passwords; roles are cluster-wide, so one at a time."""
+    connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost roles'))"))
+    for name in missing(connection):
+        login = "nologin" if name == DEFINER else "login"
+        connection.exec_driver_sql(f"create role {name} {login}")
+        if name == DEFINER:
+            connection.exec_driver_sql(f"grant {DEFINER} to current_user")
+
+
+def keep_others_out(connection: Connection) -> None:
+    """Only our logins may connect to this database, and none may make temporary tables."""
+    database = _quoted(str(connection.execute(text("select current_database()")).scalar_one()))
+    connection.exec_driver_sql(f"revoke all on database {database} from public")
+    connection.exec_driver_sql(f"grant connect on database {database} to {', '.join(LESSER)}")
+
+
+def set_password(connection: Connection, role: str, password: str) -> None:
+    """Give a login its password (as a scram verifier made by the server)."""
+    literal = password.replace("'", "''")
+    connection.exec_driver_sql(f"alter role {_quoted(role)} login password '{literal}'")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,427 @@
+"""The tables, for statements; the revisions under migrations/ are what makes them.
+
+A test holds this file against a migrated database, column by column.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Identity,
+    Integer,
+    Interval,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+)
+from sqlalchemy.engine import Dialect
+
+
+class Sha256(TypeDecorator[str]):
+    """Thirty-two bytes in the database, lower-case hex in the code."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+        return None if value is None else bytes.fromhex(value)
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+        return None if value is None else bytes(value).hex()
+
+
+When = DateTime(timezone=True)
+
+metadata = MetaData(schema="fencepost")
+
+installation = Table(
+    "installation",
+    metadata,
+    Column("only_one", Boolean, primary_key=True),
+    Column("installation_id", Text, nullable=False),
+    Column("created_at", When, nullable=False),
+)
+
+principals = Table(
+    "principals",
+    metadata,
+    Column("principal_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    Column("token_hash", Sha256),
+    Column("created_at", When, nullable=False),
+)
+
+worlds = Table(
+    "worlds",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+    Column("entity_sequence", BigInteger, nullable=False),
+    Column("receipt_digest", Sha256),
+    Column("created_at", When, nullable=False),
+)
+
+receipts = Table(
+    "receipts",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("tick", BigInteger, primary_key=True),
+    Column("verb", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("previous", Sha256),
+    Column("recorded_at", When, nullable=False),
+)
+
+entities = Table(
+    "entities",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("entity_id", BigInteger, primary_key=True),
+    Column("tick", BigInteger, nullable=False),
+)
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("entity_id", BigInteger, primary_key=True),
+    Column("component", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("tick", BigInteger, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+)
+
+relations = Table(
+    "relations",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("source", BigInteger, primary_key=True),
+    Column("relation", Text, primary_key=True),
+    Column("target", BigInteger, primary_key=True),
+    Column("tick", BigInteger, nullable=False),
+)
+
+projector_cursors = Table(
+    "projector_cursors",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("projector", Text, primary_key=True),
+    Column("tick", BigInteger, nullable=False),
+)
+
+repositories = Table(
+    "repositories",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("repository_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("forge", Text, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+)
+
+work_orders = Table(
+    "work_orders",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("work_order_id", Text, primary_key=True),
+    Column("repository_id", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("approved_digest", Sha256),
+    Column("tick", BigInteger, nullable=False),
+    Column("created_at", When, nullable=False),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("task_id", Text, primary_key=True),
+    Column("work_order_id", Text, nullable=False),
+    Column("parent_id", Text),
+    Column("canonical", Boolean, nullable=False),
+    Column("entity_id", BigInteger, nullable=False),
+    Column("board_column", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+    Column("created_at", When, nullable=False),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("attempt_id", Text, primary_key=True),
+    Column("task_id", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("retry", Integer, nullable=False),
+    Column("workflow", LargeBinary, nullable=False),
+    Column("workflow_digest", Sha256, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text),
+    Column("tick", BigInteger, nullable=False),
+    Column("created_at", When, nullable=False),
+    Column("ended_at", When),
+    Column("outcome", Text),
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("attempt_id", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("activity_id", Text),
+    Column("state", Text, nullable=False),
+)
+
+activities = Table(
+    "activities",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("attempt_id", Text, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("request_digest", Sha256, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+    Column("lease", Interval, nullable=False),
+    Column("most_starts", Integer, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("stop", Text),
+    Column("admitted_at", When, nullable=False),
+)
+
+claims = Table(
+    "claims",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, primary_key=True),
+    Column("token_hash", Sha256, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("delivery", BigInteger),
+    Column("claimed_at", When, nullable=False),
+    Column("lease_until", When, nullable=False),
+    Column("ended", When),
+    Column("end_cause", Text),
+    Column("end_detail", Text),
+    Column("retry_at", When),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("cause", Text, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("not_before", When, nullable=False),
+    Column("deadline", When, nullable=False),
+    Column("created_at", When, nullable=False),
+    Column("published_at", When),
+    Column("claimed_fence", BigInteger),
+    Column("replaced_at", When),
+)
+
+bindings = Table(
+    "bindings",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("operation_id", Text, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+starts = Table(
+    "starts",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, primary_key=True),
+    Column("sha", Text, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+effect_calls = Table(
+    "effect_calls",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("call", Text, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+effect_answers = Table(
+    "effect_answers",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("call_fence", BigInteger, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("outcome", Text, nullable=False),
+    Column("evidence", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("media_type", Text, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+payloads = Table(
+    "payloads",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("activity_id", Text, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("digest", Sha256, primary_key=True),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+results = Table(
+    "results",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+unknowns = Table(
+    "unknowns",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, primary_key=True),
+    Column("code", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("opened_at", When, nullable=False),
+    Column("decided_at", When),
+    Column("decision", Text),
+    Column("decided_by", Text),
+    Column("reason", Text),
+)
+
+ends = Table(
+    "ends",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("ended_at", When, nullable=False),
+)
+
+staged_batches = Table(
+    "staged_batches",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("result_digest", Sha256, primary_key=True),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("digest", Sha256, nullable=False),
+    Column("staged_at", When, nullable=False),
+    Column("consumed_tick", BigInteger),
+)
+
+settlements = Table(
+    "settlements",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("activity_id", Text, primary_key=True),
+    Column("result_digest", Sha256, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+    Column("marker_digest", Sha256, nullable=False),
+    Column("settled_at", When, nullable=False),
+)
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("verdict_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("world_id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("activity_id", Text, nullable=False),
+    Column("delivery", BigInteger),
+    Column("verdict", Text, Identity(always=True), nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+dead_letters = Table(
+    "dead_letters",
+    metadata,
+    Column("dead_letter_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("cause", Text, nullable=False),
+    Column("world_id", Text),
+    Column("kind", Text),
+    Column("activity_id", Text),
+    Column("queue", Text),
+    Column("bytes", LargeBinary),
+    Column("digest", Sha256),
+    Column("size", BigInteger),
+    Column("detail", Text, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)

@@ -1,0 +1,52 @@
+"""Cancelling an attempt."""
+
+from __future__ import annotations
+
+from app.domain.errors import WrongState
+from app.domain.identity import ActivityKey, EntityId, WorldId
+from app.domain.recovery import Stop
+from app.domain.result import Outcome
+from app.events import Moment, emit
+from app.kinds.author import CANCEL_REQUEST
+from app.kinds.ending import ending
+from app.store import activities, board, claims, results
+from app.store.claims import Verdict
+from app.store.deliveries import Cause
+from app.store.engine import Store
+from app.transitions.change import Command, changing
+from app.transitions.deliver import deliver
+
+
+def cancel(store: Store, world: WorldId, actor: str, attempt_id: str, reason: str) -> None:
+    """Ask that nothing of the attempt starts any more; claims reconcile, close, and end it (Q08).
+
+    A result that is recorded already is past cancel. An attempt that has ended is WrongState.
+    """
+    with store.begin() as tx:
+        subject = {"attempt": attempt_id}
+        with changing(tx, world, Command("cancel", actor, subject, reason)) as change:
+            attempt = board.attempt(tx, world, attempt_id)
+            if attempt.ended_at is not None:
+                raise WrongState(f"attempt {attempt_id} has ended: {attempt.outcome}")
+            task: EntityId = board.task(tx, world, attempt.task_id).entity
+            change.world.put(task, CANCEL_REQUEST, 1, {"attempt": attempt_id})
+            under_way = activities.of_attempt(tx, world, attempt_id)
+            for key in under_way:
+                activities.lock(tx, key)
+                activities.set_stop(tx, key, Stop.CANCEL)
+    for key in under_way:
+        if not _end_untouched(store, key):
+            deliver(store, key, Cause.STOPPED)
+
+
+def _end_untouched(store: Store, key: ActivityKey) -> bool:
+    """End work that nobody ever claimed, under a fence of the control plane's own (L9)."""
+    with store.begin() as tx:
+        if activities.lock(tx, key).fence != 0:
+            return False
+        claim = claims.take_for_control(tx, key)
+        if isinstance(claim, Verdict):
+            return False
+        results.record(tx, claim, ending(Outcome.CANCELED, "canceled", "before any claim"))
+    emit(Moment.RECORDED, **claim.facts(), outcome=Outcome.CANCELED)
+    return True

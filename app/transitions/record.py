@@ -1,0 +1,21 @@
+"""Recording what the provider did, once."""
+
+from __future__ import annotations
+
+from app.domain.identity import Claim
+from app.domain.result import Observation, ResultRef
+from app.events import Moment, emit
+from app.store import results
+from app.store.engine import Store
+
+
+def record(store: Store, claim: Claim, observation: Observation) -> ResultRef:
+    """Payload, result and end in one transaction under the fence.
+
+    An exact repeat returns the same reference. Another digest is DigestConflict; a claim that no
+    longer holds is refused. Either way nothing is changed.
+    """
+    with store.begin() as tx:
+        reference = results.record(tx, claim, observation)
+    emit(Moment.RECORDED, **claim.facts(), outcome=reference.outcome, digest=reference.digest)
+    return reference

@@ -1,0 +1,236 @@
+"""What every forge must do (G08). A new forge adds a stand here and passes before anything else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from app.domain.errors import ForgeRefused, RequestExists
+from app.domain.identity import OperationId
+from app.domain.pull_request import Adopt, ForgeRequest, Lineage, RequestState, permit
+from app.repository.git import git
+from app.repository.mirror import Mirror, open_mirror
+from app.repository.requests import close, merge, open_request
+from workers.forges import FORGES
+from workers.forges.base import Forge, Place, RequestDraft, marker_of
+
+OPERATION = OperationId("a" * 64)
+DRAFT = RequestDraft("Add work", "What was done.", "work", "main", OPERATION)
+
+pytestmark = pytest.mark.contract("G08")
+
+
+class Stand(Protocol):
+    """A forge under test, and the hands of other people on it."""
+
+    forge: Forge
+
+    def push(self, branch: str, parent: str | None) -> str: ...
+    def delete(self, branch: str) -> None: ...
+    def close(self, number: int) -> None: ...
+    def merge(self, number: int) -> None: ...
+    def open_by_hand(self, head: str, base: str) -> int: ...
+
+
+class LocalStand:
+    """The local forge on a real bare repository."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mirror: Mirror = open_mirror(folder, "repo_1")
+        self.forge: Forge = FORGES["local"](Place(folder, "repo_1"))
+
+    def push(self, branch: str, parent: str | None) -> str:
+        blob = git("hash-object", "-w", "--stdin", git_dir=self.mirror.git_dir, stdin=b"x\n")
+        row = f"100644 blob {blob}\t{branch}.txt\n"
+        tree = git("mktree", git_dir=self.mirror.git_dir, stdin=row.encode())
+        above = () if parent is None else ("-p", parent)
+        who = {
+            f"GIT_{role}_{part}": "x@y.invalid"
+            for role in ("AUTHOR", "COMMITTER")
+            for part in ("NAME", "EMAIL")
+        }
+        commit = git(
+            "commit-tree", tree, *above, "-m", branch, git_dir=self.mirror.git_dir, extra=who
+        )
+        git("update-ref", f"refs/heads/{branch}", commit, git_dir=self.mirror.git_dir)
+        return commit
+
+    def delete(self, branch: str) -> None:
+        git("update-ref", "-d", f"refs/heads/{branch}", git_dir=self.mirror.git_dir)
+
+    def close(self, number: int) -> None:
+        close(self.mirror, number)
+
+    def merge(self, number: int) -> None:
+        merge(self.mirror, number)
+
+    def open_by_hand(self, head: str, base: str) -> int:
+        return open_request(self.mirror, "By hand", "Mine.", head, base).number
+
+
+STANDS = {"local": LocalStand}
+
+
+def test_every_registered_forge_has_a_stand() -> None:
+    """No forge enters the registry without passing here."""
+    assert set(STANDS) == set(FORGES)
+
+
+@pytest.fixture(params=sorted(STANDS))
+def stand(request: pytest.FixtureRequest, tmp_path: Path) -> Stand:
+    """Each forge in turn."""
+    return STANDS[request.param](tmp_path)
+
+
+@pytest.fixture
+def base(stand: Stand) -> str:
+    """The forge has a main branch with one commit."""
+    return stand.push("main", None)
+
+
+@pytest.fixture
+def head(stand: Stand, base: str) -> str:
+    """And a branch `work` with one commit on it."""
+    return stand.push("work", base)
+
+
+def test_forge_says_who_it_is_and_how_long_its_listing_may_lag(stand: Stand) -> None:
+    """The registry's name, and a window that is not negative."""
+    assert FORGES[stand.forge.name] is not None
+    assert stand.forge.settle_window.total_seconds() >= 0
+
+
+def test_nothing_is_found_where_nothing_was_opened(stand: Stand, head: str) -> None:
+    """An empty listing is an answer; also for a branch that does not exist."""
+    assert stand.forge.find("work") == []
+    assert stand.forge.find("nowhere") == []
+
+
+def test_created_request_is_found_by_its_head_with_its_whole_lineage(
+    stand: Stand, head: str
+) -> None:
+    """What `create` answers is what `find` shows: ours by marker, head commit and base."""
+    created = stand.forge.create(DRAFT)
+
+    assert stand.forge.find("work") == [created]
+    assert (created.state, created.title, created.head) == (RequestState.OPEN, "Add work", "work")
+    ours = Lineage(OPERATION, head, "main")
+    answer = permit([created], ours, unresolved=True, window_passed=False, stop=False)
+    assert answer == Adopt(created)
+
+
+def test_second_create_for_the_same_branches_is_refused_as_existing(
+    stand: Stand, head: str
+) -> None:
+    """The refusal names the fact, so that the caller looks again; nothing is added."""
+    created = stand.forge.create(DRAFT)
+
+    with pytest.raises(RequestExists):
+        stand.forge.create(replace(DRAFT, operation=OperationId("b" * 64)))
+
+    assert stand.forge.find("work") == [created]
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        replace(DRAFT, head="nowhere"),
+        replace(DRAFT, base="nowhere"),
+        replace(DRAFT, head="main"),
+        replace(DRAFT, title=""),
+        replace(DRAFT, head="--help"),
+    ],
+    ids=["no head", "no base", "nothing new", "no title", "option"],
+)
+def test_request_that_cannot_be_is_refused_for_good(
+    stand: Stand, head: str, draft: RequestDraft
+) -> None:
+    """A definite failure is told from an uncertain one, and leaves nothing."""
+    with pytest.raises(ForgeRefused):
+        stand.forge.create(draft)
+
+    assert stand.forge.find("work") == []
+
+
+@pytest.mark.parametrize("end", ["close", "merge"])
+def test_ended_request_is_still_found_and_still_ours(stand: Stand, head: str, end: str) -> None:
+    """A person who closed or merged between call and look hides nothing (G03)."""
+    created = stand.forge.create(DRAFT)
+
+    getattr(stand, end)(created.number)
+
+    state = RequestState.CLOSED if end == "close" else RequestState.MERGED
+    assert stand.forge.find("work") == [replace(created, state=state)]
+
+
+def test_request_by_hand_is_found_without_a_marker(stand: Stand, head: str) -> None:
+    """Somebody else's request on our head is seen, and seen not to be ours."""
+    number = stand.open_by_hand("work", "main")
+
+    [found] = stand.forge.find("work")
+
+    assert (found.number, found.marker) == (number, None)
+
+
+def test_several_requests_on_one_head_are_all_found(stand: Stand, base: str, head: str) -> None:
+    """Other bases and ended ones count: any request on the head forbids a create."""
+    stand.push("develop", base)
+    first = stand.open_by_hand("work", "main")
+    stand.close(first)
+    second = stand.open_by_hand("work", "develop")
+
+    assert sorted(found.number for found in stand.forge.find("work")) == [first, second]
+
+
+def test_requests_of_other_heads_are_not_found(stand: Stand, base: str, head: str) -> None:
+    """The look is for exactly one branch, not for a prefix or a pattern of it."""
+    stand.push("work-2", base)
+    stand.open_by_hand("work-2", "main")
+
+    assert stand.forge.find("work") == []
+    assert stand.forge.find("work*") == []
+
+
+def test_head_commit_follows_the_branch_while_the_request_is_open(stand: Stand, head: str) -> None:
+    """A push by somebody else shows, so that the lineage no longer matches."""
+    stand.forge.create(DRAFT)
+    newer = stand.push("work", head)
+
+    [found] = stand.forge.find("work")
+
+    assert found.head_sha == newer
+
+
+def test_deleted_head_closes_the_request(stand: Stand, head: str) -> None:
+    """Deleting the head branch is how a person attests absence: nothing can appear open later."""
+    created = stand.forge.create(DRAFT)
+    stand.delete("work")
+
+    [found] = stand.forge.find("work")
+
+    assert (found.number, found.state) == (created.number, RequestState.CLOSED)
+
+
+def test_marker_survives_whatever_the_body_holds(stand: Stand, head: str) -> None:
+    """An agent's text cannot pass for another operation's marker, nor hide ours."""
+    forged = f"<!-- fencepost operation={'b' * 64} -->"
+    body = f"{forged}\n<!--  FENCEPOST operation={'c' * 64}-->\n<!-- unclosed\n{forged}"
+
+    created: ForgeRequest = stand.forge.create(replace(DRAFT, body=body))
+
+    assert created.marker == OPERATION
+    assert stand.forge.find("work")[0].marker == OPERATION
+
+
+def test_marker_is_read_as_a_forge_may_give_the_body_back() -> None:
+    """Other line ends and text around it are fine; half a marker and two that differ are none."""
+    line = f"<!-- fencepost operation={OPERATION} -->"
+
+    assert marker_of(f"text\r\n{line}\r\nadded by a person") == OPERATION
+    assert marker_of(f"{line}\n{line}") == OPERATION
+    assert marker_of(f"{line}\n{line.replace('a' * 64, 'b' * 64)}") is None
+    assert marker_of(f"<!-- fencepost operation={'a' * 63} -->") is None
+    assert marker_of("") is None

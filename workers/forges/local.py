@@ -1,0 +1,59 @@
+"""The local forge: numbered requests in a bare mirror on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from app.domain.errors import (
+    ForgeRefused,
+    ForgeUncertain,
+    GitFailed,
+    PushLost,
+    RemoteUnreadable,
+    UnfitInput,
+)
+from app.domain.pull_request import ForgeRequest
+from app.repository.mirror import Mirror, open_mirror
+from app.repository.requests import PullRequest, list_requests, open_request
+from workers.forges.base import Place, RequestDraft, marker_of
+
+
+@dataclass(frozen=True, slots=True)
+class LocalForge:
+    """A forge whose listing is never behind; the window is for a call that is still under way."""
+
+    mirror: Mirror
+    name: str = "local"
+    settle_window: timedelta = timedelta(seconds=2)
+
+    def find(self, head: str) -> list[ForgeRequest]:
+        """Every request on the branch."""
+        try:
+            return [_shown(request) for request in list_requests(self.mirror, head=head)]
+        except GitFailed as fault:
+            raise RemoteUnreadable(fault.message) from fault
+
+    def create(self, draft: RequestDraft) -> ForgeRequest:
+        """Open a request in the mirror's ledger."""
+        try:
+            return _shown(
+                open_request(self.mirror, draft.title, draft.marked_body, draft.head, draft.base)
+            )
+        except UnfitInput as fault:
+            raise ForgeRefused(fault.message) from fault
+        except (GitFailed, PushLost) as fault:
+            # A git that ran out of time may have moved the refs all the same.
+            raise ForgeUncertain(fault.message) from fault
+
+
+def local_forge(place: Place) -> LocalForge:
+    """The local forge of one repository."""
+    return LocalForge(open_mirror(place.mirrors, place.repository))
+
+
+def _shown(request: PullRequest) -> ForgeRequest:
+    return ForgeRequest(
+        request.number, request.state, request.title, request.head, request.head_sha,
+        request.base, request.url, marker_of(request.body),
+    )  # fmt: skip

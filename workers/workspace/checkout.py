@@ -1,0 +1,113 @@
+"""An isolated place for one claim: a working tree, a private git folder, a scratch folder (E01)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from app.domain.errors import UnsafeName, WrongState
+from app.domain.scope import Change, Violation
+from workers.workspace import snapshot
+from workers.workspace.change import read_changes
+from workers.workspace.commit import Author, commit
+from workers.workspace.owner import Ownership, own
+from workers.workspace.repository import check_out, make_agents, make_private
+from workers.workspace.sweep import remove, sweep
+
+__all__ = ["Author", "Checkout", "open_checkout", "sweep"]
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+
+
+class Checkout:
+    """A claim's own copy of the repository; it is removed on every way out of its `with`.
+
+    The agent sees `tree` and `scratch`. The worker's git commands use `git_dir` alone, whatever
+    the agent did to the `.git` of its own.
+    """
+
+    def __init__(self, root: Path, base: str, ownership: Ownership) -> None:
+        self.root = root
+        self.tree = root / "tree"
+        self.git_dir = root / "git"
+        self.scratch = root / "scratch"
+        self.base = base
+        #: What the last snapshot found and no git tree can hold; a scope violation each.
+        self.unfit: list[Violation] = []
+        self._ownership = ownership
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove everything; closing again does nothing. What resists is left to the sweep."""
+        try:
+            remove(self.root)
+        except OSError:
+            pass
+        finally:
+            self._ownership.release()
+
+    def snapshot(self) -> str:
+        """The id of the working tree as a git tree: files that are tracked, or not ignored.
+
+        What no tree can hold is in `unfit` afterwards.
+        """
+        taken, self.unfit = snapshot.take(self.git_dir, self.tree, self.base)
+        return taken
+
+    def commit(self, tree: str, parent: str, message: str, author: Author) -> str:
+        """The commit of a tree; the same arguments give the same commit (E04)."""
+        return commit(self.git_dir, tree, [parent], message, author)
+
+    def changes(self, base: str, other: str, limit: int = 2000) -> list[Change]:
+        """What differs between two commits or trees, renames followed, at most `limit` of it."""
+        return read_changes(self.git_dir, base, other, renames=True)[:limit]
+
+    def changed_since(self, tree: str) -> list[str]:
+        """The tracked paths that are no longer what the last snapshot, `tree`, took (E08)."""
+        return snapshot.changed_since(self.git_dir, self.tree, tree)
+
+    def ignored_files(self, limit: int = 200) -> list[str]:
+        """What the run left behind that is ignored, and so is in no commit."""
+        return snapshot.ignored_files(self.git_dir, self.tree, limit)
+
+
+def open_checkout(
+    checkouts: Path, name: str, remote: str, base: str, objects: Path | None
+) -> Checkout:
+    """A fresh checkout of a commit, owned by this process for as long as it lives.
+
+    `name` is `<attempt>-<kind>-<fence>`; `objects` is the objects folder of a local mirror, to
+    share. A name that somebody living holds is WrongState; a base that is nowhere is BaseMissing.
+    Either way nothing is left behind.
+    """
+    if not _NAME.fullmatch(name) or name.endswith(".lock"):
+        raise UnsafeName(f"not a checkout's name: {name!r}")
+    checkouts.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root = checkouts.resolve() / name
+    ownership = own(root)
+    if ownership is None:
+        raise WrongState(f"the checkout {name} is in use")
+    checkout = Checkout(root, base, ownership)
+    try:
+        remove(root)
+        for folder in (root, checkout.tree, checkout.scratch):
+            folder.mkdir(mode=0o700)
+        make_private(checkout.git_dir, remote, base, objects)
+        check_out(checkout.git_dir, checkout.tree, base)
+        make_agents(checkout.tree, checkout.git_dir, base, objects)
+    except BaseException:
+        checkout.close()
+        raise
+    return checkout

@@ -1,0 +1,134 @@
+"""Taking the working tree as a git tree, past everything an agent may have left there (E03, E04).
+
+Only commands that look at files are used: `git add` and `git status` would read the configuration
+of repositories inside the tree, which the agent can write.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.domain.scope import SUBMODULE_MODE, Violation, ViolationCode
+from app.repository.git import attempt, git
+
+_TRACKED = ("-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty")
+
+
+def take(git_dir: Path, tree: Path, base: str) -> tuple[str, list[Violation]]:
+    """The id of the working tree as a git tree, and what no git tree can hold.
+
+    Tracked files count as they are, also ignored ones; untracked files count unless they are
+    ignored. A repository inside the tree counts as a submodule link, for the scope to refuse.
+    """
+    unfit: list[Violation] = []
+    kept, gone = [], []
+    for path in _differing(git_dir, tree):
+        if not _is_usable(tree, path):
+            gone.append(path)
+            if _is_special(tree, path):
+                unfit.append(_special(path))
+        else:
+            kept.append(path)
+    _update(git_dir, tree, gone, "--force-remove")
+    for path in _untracked(git_dir, tree):
+        if any(part.lower() == ".git" for part in path.rstrip("/").split("/")):
+            unfit.append(
+                Violation(ViolationCode.GIT_NAME, path, "a name that git keeps for itself")
+            )
+        else:
+            kept.append(path)
+    links = [path.rstrip("/") for path in kept if _is_folder(tree, path)]
+    files = [path for path in kept if not _is_folder(tree, path)]
+    _update(git_dir, tree, files, "--add", "--remove", "--replace")
+    _link(git_dir, tree, links, base)
+    return git("write-tree", git_dir=git_dir), unfit
+
+
+def changed_since(git_dir: Path, tree: Path, taken: str) -> list[str]:
+    """The tracked paths whose content, type or mode is not what a snapshot took (E08)."""
+    refresh = ("update-index", "-q", "--refresh", "--ignore-submodules")
+    attempt(*refresh, git_dir=git_dir, work_tree=tree)  # its exit code only says "something did"
+    raw = git("diff-index", *_TRACKED, taken, "--", git_dir=git_dir, work_tree=tree)
+    return raw.split("\0")[1::2]
+
+
+def ignored_files(git_dir: Path, tree: Path, limit: int) -> list[str]:
+    """What the run left behind that is ignored; a folder that is ignored whole counts once."""
+    asked = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return _names(git(*asked, git_dir=git_dir, work_tree=tree))[:limit]
+
+
+def _differing(git_dir: Path, tree: Path) -> list[str]:
+    raw = git("diff-files", *_TRACKED, git_dir=git_dir, work_tree=tree)
+    return raw.split("\0")[1::2]
+
+
+def _untracked(git_dir: Path, tree: Path) -> list[str]:
+    asked = ("ls-files", "-z", "--others", "--exclude-standard")
+    return _names(git(*asked, git_dir=git_dir, work_tree=tree))
+
+
+def _update(git_dir: Path, tree: Path, paths: list[str], *options: str) -> None:
+    if paths:
+        git(
+            "update-index", *options, "-z", "--stdin",
+            git_dir=git_dir, work_tree=tree, stdin=_lines(paths),
+        )  # fmt: skip
+
+
+def _link(git_dir: Path, tree: Path, paths: list[str], base: str) -> None:
+    # The nested repository is never read; any commit says "submodule" as well as its own would.
+    if paths:
+        entries = [f"{SUBMODULE_MODE} {base}\t{path}" for path in paths]
+        git(
+            "update-index", "--replace", "-z", "--index-info",
+            git_dir=git_dir, work_tree=tree, stdin=_lines(entries),
+        )  # fmt: skip
+
+
+def _is_usable(tree: Path, path: str) -> bool:
+    """Whether a tracked path is still a file, a link or a submodule's folder of its own."""
+    place = tree
+    *folders, _ = path.split("/")
+    for folder in folders:
+        place = place / _native(folder)
+        if place.is_symlink() or not place.is_dir():
+            return False
+    try:
+        mode = (tree / _native(path)).lstat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode) or (tree / _native(path) / ".git").exists()
+
+
+def _is_special(tree: Path, path: str) -> bool:
+    try:
+        mode = (tree / _native(path)).lstat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+
+
+def _special(path: str) -> Violation:
+    why = "a device, socket or pipe in the place of a tracked file"
+    return Violation(ViolationCode.SPECIAL_FILE, path, why)
+
+
+def _is_folder(tree: Path, path: str) -> bool:
+    place = tree / _native(path)
+    return place.is_dir() and not place.is_symlink()
+
+
+def _lines(paths: Iterable[str]) -> bytes:
+    return "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+
+
+def _names(listed: str) -> list[str]:
+    return [name for name in listed.split("\0") if name]
+
+
+def _native(path: str) -> str:
+    return os.fsdecode(path.encode("utf-8", "surrogateescape"))
