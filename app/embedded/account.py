@@ -56,7 +56,10 @@ def service() -> Account:
             done = subprocess.run(
                 [program, *way[1:]], stdin=subprocess.DEVNULL, capture_output=True, check=False
             )
-            said = done.stderr.decode("utf-8", "replace").strip() or f"{way[0]} did not make it"
+            said = (
+                done.stderr.decode("utf-8", "replace").partition("\n")[0]
+                or f"{way[0]} did not make it"
+            )
     if account := existing():
         return account
     raise ServersUnavailable(

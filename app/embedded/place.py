@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,14 +72,15 @@ def prepare(home: Path) -> Place:
 def sockets(place: Place) -> Path:
     """Make the folder for the database's socket: ours, closed to others, its path short enough."""
     if place.account:
-        return folder.own(place.data / "socket", 0o700, place.account)
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    for parent in (runtime, tempfile.gettempdir(), "/tmp"):
+        return folder.own(place.data / place.name, 0o700, place.account)
+    # Not the runtime folder first: it is deleted at log-out, and the servers may live longer.
+    for parent in ("/tmp", tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", "")):
         path = Path(parent) / place.name
-        is_usable = path.is_absolute() and os.access(parent, os.W_OK | os.X_OK)
-        if is_usable and len(os.fsencode(path)) <= _LONGEST:
-            return folder.own(path)
+        is_writable = path.is_absolute() and os.access(parent, os.W_OK | os.X_OK)
+        if is_writable and len(os.fsencode(path)) <= _LONGEST and "," not in parent:
+            with suppress(ServersUnavailable):
+                return folder.own(path)
     raise ServersUnavailable(
-        "no folder has a path short enough for a socket",
+        "no folder for the database's socket: none with a short path is open to us",
         hint="set XDG_RUNTIME_DIR to a folder of yours with a short path",
     )

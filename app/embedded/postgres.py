@@ -15,6 +15,7 @@ from app.embedded.password import Passwords
 from app.embedded.place import Place, sockets
 from app.embedded.record import Record
 
+SOCKET = ".s.PGSQL.5432"
 PATIENCE = 60.0  #: seconds to the first answer; crash recovery may take that long
 
 _SETTINGS = {
@@ -33,7 +34,8 @@ _SETTINGS = {
 
 def start(place: Place, binaries: Binaries, passwords: Passwords) -> Record:
     """Adopt the server that runs, or start one; it answers, and has our roles and database."""
-    if (server := running(place)) is None:
+    server = running(place)
+    if server is None or not (Path(server.address) / SOCKET).exists():
         stop(place)
         cluster.ensure(place, binaries.initdb, passwords.superuser)
         server = launch(place, binaries.postgres)
@@ -50,7 +52,7 @@ def running(place: Place) -> Record | None:
 def launch(place: Place, program: Path) -> Record:
     """Start the server; it does not answer yet."""
     address = str(sockets(place))
-    settings = _SETTINGS | {"unix_socket_directories": address, "cluster_name": place.name}
+    settings = _SETTINGS | {"unix_socket_directories": f'"{address}"', "cluster_name": place.name}
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     record.remember(record_of(place), record.NOBODY, address)
     command: list[str | Path] = [program, "-D", place.postgres, *options]
@@ -105,13 +107,13 @@ def stop(place: Place) -> None:
     cluster.sweep(place)
     cluster.unlock(place.postgres / "postmaster.pid")
     if socket := socket_of(place):
-        cluster.unlock(socket / ".s.PGSQL.5432.lock")
+        cluster.unlock(socket / f"{SOCKET}.lock")
 
 
 def socket_of(place: Place) -> Path | None:
-    """The socket's folder of the server that was started last."""
+    """The socket's folder of the server that was started last; None if the note is a copied one."""
     last = record.recall(record_of(place))
-    return Path(last.address) if last else None
+    return Path(last.address) if last and Path(last.address).name == place.name else None
 
 
 def record_of(place: Place) -> Path:

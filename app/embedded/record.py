@@ -43,11 +43,13 @@ def recall(file: Path) -> Record | None:
 
 
 def adopt(file: Path, user: Account | None, *arguments: str | Path) -> Record | None:
-    """The noted server, if it runs with these arguments; also one whose starter died too early."""
+    """The server that runs with these arguments, if one was noted.
+
+    The arguments count, not the pid: a start may have died before it noted that, and the note of
+    a copied home speaks of the original's server.
+    """
     record = recall(file)
     running = process.find(user, *arguments)
     if record is None or not running:
         return None
-    if record.process in running:
-        return record
-    return remember(file, running[0], record.address)
+    return Record(running[0].pid, running[0].started, record.address)

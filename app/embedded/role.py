@@ -16,9 +16,13 @@ APP = "fencepost_app"
 WORKER = "fencepost_worker"
 FENCE = "fencepost_fence"
 
+_LOCK = 0x66656E6365  #: the advisory lock of those who make roles and database
+
 
 def ensure(connection: Connection, passwords: Passwords) -> None:
     """Make the roles, all or none, then the database; what is already there is kept."""
+    # A starter that was killed leaves a statement running; its backend holds this lock to the end.
+    connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
     if exists(connection, "pg_database", "datname", DATABASE):
         return
     if not exists(connection, "pg_roles", "rolname", OWNER):

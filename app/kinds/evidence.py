@@ -43,7 +43,7 @@ def _checked(checks: list[Fact]) -> str:
         return "### Checks\n\nNone were asked for."
     rows = [
         f"- {_code(string(check.value, 'command'))}: exit {integer(check.value, 'exit')}"
-        f" after {integer(check.value, 'milliseconds')} ms"
+        f" after {integer(check.value, 'duration_ms')} ms"
         for check in checks
     ]
     return "\n".join(["### Checks", "", *rows])

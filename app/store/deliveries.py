@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
 from sqlalchemy import Table, func, insert, select, update
 from sqlalchemy.sql import ColumnElement
 
+from app.domain.delivery import Delivery
 from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
 from app.store import clock
 from app.store.engine import Tx
@@ -27,15 +27,6 @@ class Cause(StrEnum):
     EXPIRED = "expired"
     STOPPED = "stopped"
     DECIDED = "decided"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One message to send."""
-
-    key: ActivityKey
-    number: DeliveryNumber
-    attempt: str
 
 
 def add(

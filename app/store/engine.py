@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -14,6 +13,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from app.domain import errors
+from app.domain.redaction import without_password
 
 Tx = Connection
 
@@ -105,11 +105,6 @@ def translated(fault: DBAPIError) -> errors.FencepostError:
     if fault.connection_invalidated or isinstance(fault, OperationalError | InterfaceError):
         return errors.DatabaseUnreachable(without_password(message))
     return errors.DatabaseUnfit(f"{state} {message}".strip())
-
-
-def without_password(text: str) -> str:
-    """A message fit to be shown: passwords inside URLs are left out."""
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
 
 
 def _with_driver(url: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from app.domain.digest import canonical
 from app.domain.identity import ActivityId, ActivityKey, EntityId, WorldId
 from app.domain.recovery import Stop
@@ -19,18 +21,18 @@ from app.transitions.settle import settle
 PROJECTOR = "activities"
 
 
-def project(store: Store, world: WorldId, tick: int) -> None:
+def project(store: Store, world: WorldId, tick: int, lease: timedelta | None = None) -> None:
     """Read exactly this receipt; admitting, settling and the cursor commit together (Q01, A02).
 
     Repeating it is harmless (M02, M03, M11). A receipt whose completion record does not hold
-    settles nothing and is said aloud.
+    settles nothing and is said aloud. `lease`: instead of each kind's own.
     """
     moments: list[tuple[Moment, dict[str, str | int]]] = []
     with store.begin() as tx:
         for fact in worlds.facts_of(tx, world, tick):
             for kind in KINDS.values():
                 if fact.component == kind.dispatch:
-                    key = _admit(tx, world, tick, kind, fact)
+                    key = _admit(tx, world, tick, kind, fact, lease)
                     moments += [(Moment.ADMITTED, key.facts())] if key else []
                 elif (fact.component, fact.version) == kind.marker:
                     moments += _settled(tx, world, tick, kind, fact)
@@ -39,12 +41,16 @@ def project(store: Store, world: WorldId, tick: int) -> None:
         emit(moment, **facts)
 
 
-def _admit(tx: Tx, world: WorldId, tick: int, kind: KindOf, dispatch: Fact) -> ActivityKey | None:
+def _admit(
+    tx: Tx, world: WorldId, tick: int, kind: KindOf, dispatch: Fact, lease: timedelta | None
+) -> ActivityKey | None:
     key = ActivityKey(world, kind.name, ActivityId(string(dispatch.value, "dispatch_id")))
     attempt = string(dispatch.value, "attempt")
     request = canonical(request_of(kind, dispatch))
     limits = kind.limits
-    if not activities.admit(tx, key, attempt, request, tick, limits.lease, limits.most_starts):
+    if not activities.admit(
+        tx, key, attempt, request, tick, lease or limits.lease, limits.most_starts
+    ):
         return None
     deliveries.add(tx, key, deliveries.Cause.FIRST, limits.deadline)
     if _cancel_requested(tx, world, tick, dispatch, attempt):
@@ -71,4 +77,3 @@ def _settled(
     except IncompleteBinding as fault:
         return [(Moment.TROUBLE, {"world": world, "tick": tick, "what": fault.message})]
     return [(Moment.SETTLED, {**key.facts(), "tick": tick})] if key else []
-

@@ -13,6 +13,7 @@ from app.store import activities, board, claims, results
 from app.store.claims import Verdict
 from app.store.deliveries import Cause
 from app.store.engine import Store
+from app.store.listening import wake
 from app.transitions.change import Command, changing
 from app.transitions.deliver import deliver
 
@@ -34,6 +35,7 @@ def cancel(store: Store, world: WorldId, actor: str, attempt_id: str, reason: st
             for key in under_way:
                 activities.lock(tx, key)
                 activities.set_stop(tx, key, Stop.CANCEL)
+        wake(tx)
     for key in under_way:
         if not _end_untouched(store, key):
             deliver(store, key, Cause.STOPPED)

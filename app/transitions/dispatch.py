@@ -22,6 +22,7 @@ from app.kinds.reading import integer, string, strings
 from app.store import board, clock
 from app.store.board import Repository, Task, WorkOrder
 from app.store.engine import Store
+from app.store.listening import wake
 from app.transitions.change import Change, Command, changing
 
 #: The only workflow so far; an attempt keeps the one it ran (O03).
@@ -60,6 +61,7 @@ def dispatch(
             repository = board.repository(tx, world, order.repository)
             _add_dispatch(change, task, order, repository, attempt_id, number, base, clock.read(tx))
             board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)
+        wake(tx)
     emit(Moment.DISPATCHED, world=world, task=task_id, attempt=attempt_id)
     return attempt_id
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import app
 from app.embedded import place, process, servers
 from app.embedded.servers import Addresses
 
@@ -55,7 +54,7 @@ def starter() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
     begun: list[subprocess.Popen[str]] = []
 
     def begin(home: Path) -> subprocess.Popen[str]:
-        environment = os.environ | {"PYTHONPATH": str(Path(app.__file__).parents[1])}
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         begun.append(
             subprocess.Popen(
                 [sys.executable, "-c", _STARTER, str(home)],

@@ -160,6 +160,34 @@ def test_killed_servers_come_back_with_their_data(own_home: Path) -> None:
     assert sql(told.owner_url, "select count(*) from pg_namespace where nspname = 'kept'") == 1
 
 
+def test_a_lost_socket_is_mended(own_home: Path) -> None:
+    """A server whose socket was cleaned away runs on unreachable; the next start replaces it."""
+    told = servers.start(own_home)
+    sockets = postgres.socket_of(place.locate(own_home))
+    assert sockets
+    shutil.rmtree(sockets)
+
+    assert servers.running(own_home) is None
+    assert servers.start(own_home) == told
+    assert sql(told.app_url, "select current_user") == "fencepost_app"
+
+
+def test_the_end_of_a_copied_home_is_not_the_end_of_the_original(
+    home: Path, addresses: Addresses, tmp_path: Path
+) -> None:
+    """A copy of a home knows the original's passwords and notes, but has no power over it."""
+    before = pids(home)
+    copy = tmp_path / "copy"
+    shutil.copytree(home, copy, ignore=shutil.ignore_patterns("postgres", "postgres.draft.*"))
+
+    assert servers.running(copy) is None
+    servers.stop(copy)
+    servers.destroy(copy)
+
+    assert pids(home) == before
+    assert servers.running(home) == addresses
+
+
 def test_a_lock_file_with_a_reused_pid_is_no_obstacle(own_home: Path) -> None:
     """After a crash the old pid may belong to any process of the same user; it is not mistaken."""
     told = servers.start(own_home)

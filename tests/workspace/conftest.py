@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -100,6 +104,71 @@ FILES: dict[bytes, tuple[str, bytes]] = {
 def upstream(tmp_path: Path) -> Upstream:
     """A bare repository without a commit."""
     return Upstream(tmp_path / "upstream.git")
+
+
+class Serve(BaseHTTPRequestHandler):
+    """Git over HTTP, run by a server with a configuration of its own: hooks do run there."""
+
+    root: Path
+
+    def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_POST(self) -> None:
+        body = b""
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+        self._answer(body or self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def _answer(self, body: bytes) -> None:
+        path, _, query = self.path.partition("?")
+        done = subprocess.run(
+            ["git", "-c", "safe.directory=*", "http-backend"],
+            input=body,
+            capture_output=True,
+            check=True,
+            env={
+                "PATH": os.environ["PATH"],
+                "GIT_PROJECT_ROOT": str(self.root),
+                "GIT_HTTP_EXPORT_ALL": "1",
+                "PATH_INFO": path,
+                "QUERY_STRING": query,
+                "REQUEST_METHOD": self.command,
+                "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                "CONTENT_LENGTH": str(len(body)),
+                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+                "REMOTE_USER": "pusher",
+            },
+        )
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        lines = [line.split(": ", 1) for line in head.decode().splitlines()]
+        status = next((value for name, value in lines if name == "Status"), "200")
+        self.send_response(int(status.split()[0]))
+        for name, value in lines:
+            if name != "Status":
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *parts: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def served(upstream: Upstream) -> Iterator[str]:
+    """The address of the bare repository behind a real git server."""
+    upstream.git("config", "http.receivepack", "true")
+    handler = type("Handler", (Serve,), {"root": upstream.path.parent})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/{upstream.path.name}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture

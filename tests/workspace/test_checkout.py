@@ -46,20 +46,18 @@ def test_holds_the_base_in_private_folders(checkout):
 def test_the_agents_git_works_at_once(checkout, base):
     """The agent can ask its own git for status and difference without any set-up."""
     (checkout.tree / "src/a.py").write_text("a = 2\n")
-    agent = {"cwd": checkout.tree, "text": True, "check": True, "capture_output": True}
 
-    status = subprocess.run(["git", "status", "--porcelain"], **agent).stdout
-    head = subprocess.run(["git", "rev-parse", "HEAD"], **agent).stdout.strip()
+    status = _agents_git(checkout.tree, "status", "--porcelain")
+    difference = _agents_git(checkout.tree, "diff", "--name-only")
+    head = _agents_git(checkout.tree, "rev-parse", "HEAD")
 
-    assert status == " M src/a.py\n"
-    assert head == base
+    assert (status, difference, head) == (" M src/a.py\n", "src/a.py\n", base + "\n")
 
 
 def test_shares_no_ref_with_the_mirror(checkout, upstream):
     """What the worker does in its git folder leaves no ref and no lock in the mirror."""
     before = upstream.git("for-each-ref")
 
-    git("update-ref", "refs/heads/mine", "HEAD^{tree}", git_dir=checkout.git_dir) if False else None
     tree = checkout.snapshot()
     git("update-ref", "refs/tags/mine", tree, git_dir=checkout.git_dir)
 
@@ -87,12 +85,14 @@ def test_a_stale_mirror_is_made_up_for(folder, tmp_path, upstream, base, files):
 
 def test_is_removed_on_every_way_out(folder, upstream, base):
     """An error inside leaves neither folder nor lock, whatever modes the agent set."""
-    with (
-        pytest.raises(ZeroDivisionError),
-        open_checkout(folder, "a1-author-1", upstream.url, base, None) as checkout,
-    ):
-        (checkout.tree / "src").chmod(0)
-        raise ZeroDivisionError
+
+    def fail():
+        with open_checkout(folder, "a1-author-1", upstream.url, base, None) as checkout:
+            (checkout.tree / "src").chmod(0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
 
     assert list(folder.iterdir()) == []
 
@@ -167,6 +167,11 @@ def test_sweepers_and_owners_may_race(folder, upstream, base):
         done.set()
         for sweeper in sweepers:
             sweeper.join()
+
+
+def _agents_git(tree, *arguments):
+    done = subprocess.run(["git", *arguments], cwd=tree, text=True, check=True, capture_output=True)
+    return done.stdout
 
 
 def _sweep_until(folder, done):

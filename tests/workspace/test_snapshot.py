@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from app.domain.scope import ChangeKind, ViolationCode
-from app.repository.git import git
+from app.repository.git import attempt, git
 from workers.workspace.checkout import open_checkout
 
 
@@ -82,7 +82,7 @@ def test_a_folder_that_hides_behind_an_ignored_link_is_gone(checkout, base):
 
 @pytest.mark.contract("E03", "S03")
 def test_odd_names_survive(checkout, base):
-    """Newlines, leading dashes, magic, quotes and bytes that are not UTF-8 are names like others."""
+    """Newlines, leading dashes, magic, quotes and bytes that are not UTF-8 are just names."""
     names = [b"-rf", b"--all", b"new\nline", b"tab\there", b'quo"te', b":(top)x", b"\xff\xfe", b" "]
     for name in names:
         path = os.path.join(os.fsencode(checkout.tree), name)
@@ -213,6 +213,33 @@ def test_filters_and_submodules_of_the_base_run_and_fetch_nothing(tmp_path, upst
 
 
 @pytest.mark.contract("E04")
+def test_attributes_convert_nothing(tmp_path, upstream):
+    """Files are in the tree as they are in the commit, and untouched ones never look changed."""
+    attributes = b"*.txt text\n*.bat eol=crlf\n*.id ident\n*.wide working-tree-encoding=UTF-16\n"
+    files = {
+        b".gitattributes": attributes,
+        b"old.txt": b"with\r\n",
+        b"a.bat": b"without\n",
+        b"an.id": b"$Id$\n",
+        b"a.wide": b"narrow\n",
+    }
+    base = upstream.commit({path: ("100644", content) for path, content in files.items()})
+
+    with open_checkout(tmp_path / "c", "a-1", upstream.url, base, upstream.objects) as checkout:
+        for path, content in files.items():
+            file = checkout.tree / path.decode()
+            assert file.read_bytes() == content
+            file.write_bytes(content)
+        assert changed(checkout, base) == {}
+
+        (checkout.tree / "a.bat").write_bytes(b"with\r\n")
+        (checkout.tree / "a.bat").chmod(0)
+        tree = checkout.snapshot()
+        blob = attempt("cat-file", "blob", f"{tree}:a.bat", git_dir=checkout.git_dir)
+        assert blob.out == b"with\r\n"
+
+
+@pytest.mark.contract("E04")
 def test_the_same_tree_gives_the_same_commit(checkout, base, author):
     """Author, committer and dates come from the attempt: twice the same work is one commit."""
     (checkout.tree / "src/a.py").write_text("a = 2\n")
@@ -222,7 +249,9 @@ def test_the_same_tree_gives_the_same_commit(checkout, base, author):
     second = checkout.commit(tree, base, "A title\n\nA body.\n", author)
 
     assert first == second
-    assert git("log", "-1", "--format=%an %ae %at %cn %ce %ct %P", first, git_dir=checkout.git_dir) == (
+    assert git(
+        "log", "-1", "--format=%an %ae %at %cn %ce %ct %P", first, git_dir=checkout.git_dir
+    ) == (
         f"Fencepost worker@fencepost.invalid 1700000000 "
         f"Fencepost worker@fencepost.invalid 1700000000 {base}"
     )

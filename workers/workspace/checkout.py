@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,6 +19,8 @@ from workers.workspace.sweep import remove, sweep
 
 __all__ = ["Author", "Checkout", "open_checkout", "sweep"]
 
+#: A sweeper may hold the lock of a name for as long as it takes to remove what a dead owner left.
+_PATIENCE = timedelta(seconds=1)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 
 
@@ -96,7 +99,7 @@ def open_checkout(
         raise UnsafeName(f"not a checkout's name: {name!r}")
     checkouts.mkdir(mode=0o700, parents=True, exist_ok=True)
     root = checkouts.resolve() / name
-    ownership = own(root)
+    ownership = own(root, patience=_PATIENCE)
     if ownership is None:
         raise WrongState(f"the checkout {name} is in use")
     checkout = Checkout(root, base, ownership)
@@ -104,9 +107,9 @@ def open_checkout(
         remove(root)
         for folder in (root, checkout.tree, checkout.scratch):
             folder.mkdir(mode=0o700)
-        make_private(checkout.git_dir, remote, base, objects)
+        sources = make_private(checkout.git_dir, remote, base, objects)
         check_out(checkout.git_dir, checkout.tree, base)
-        make_agents(checkout.tree, checkout.git_dir, base, objects)
+        make_agents(checkout.tree, base, sources, checkout.git_dir / "index")
     except BaseException:
         checkout.close()
         raise

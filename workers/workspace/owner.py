@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
+from datetime import timedelta
 from pathlib import Path
 
 
@@ -30,16 +32,20 @@ def lock_beside(root: Path) -> Path:
     return root.with_name(root.name + ".lock")
 
 
-def own(root: Path) -> Ownership | None:
-    """Take a checkout's lock, or None while somebody living holds it."""
+def own(root: Path, patience: timedelta = timedelta(0)) -> Ownership | None:
+    """Take a checkout's lock, or None when somebody living still holds it after the patience."""
     file = lock_beside(root)
+    until = time.monotonic() + patience.total_seconds()
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            return None
+            if time.monotonic() >= until:
+                return None
+            time.sleep(0.01)
+            continue
         if _is_still(file, descriptor):
             return Ownership(file, descriptor)
         # The holder before us took the file away between our open and our lock.

@@ -11,23 +11,30 @@ from app.repository.git import attempt, git
 
 #: Names git would not take are judged on the objects (E03), so the private folder lets them in.
 _PRIVATE = "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
+#: Files are bytes, here and in the commit: no attribute of the tree converts or filters them. It
+#: outranks every `.gitattributes`, and keeps files that nobody touched from looking changed.
+_ATTRIBUTES = "* -text !ident !filter !working-tree-encoding\n"
 #: For agents that like to commit; what they commit is theirs alone.
 _AGENT = "[user]\n\tname = agent\n\temail = agent@fencepost.invalid\n"
 
 
-def make_private(git_dir: Path, remote: str, base: str, objects: Path | None) -> None:
-    """Make the worker's private git folder and see to it that it has the base commit.
+def make_private(git_dir: Path, remote: str, base: str, objects: Path | None) -> list[Path]:
+    """Make the worker's private git folder with the base commit in it.
 
-    Objects are shared through alternates; refs and locks never are. A base that the remote does
+    Returns the objects folders that hold the base. Objects are shared through alternates; refs
+    and locks never are. A base that the remote does
     not have is BaseMissing; a remote that does not answer is RemoteUnreadable.
     """
     git("init", "--quiet", "--bare", "--template=", _format_of(base), str(git_dir))
-    _append(git_dir / "config", _PRIVATE)
-    _share(git_dir, [objects] if objects else [])
+    _configure(git_dir, _PRIVATE)
+    sources = [objects] if objects else []
+    _share(git_dir, sources)
     if not _has(git_dir, base):
         _fetch(git_dir, remote, base)
+        sources.append(git_dir / "objects")
     # Fetches and pushes tell the remote what is here by refs.
     git("update-ref", "refs/fencepost/base", base, git_dir=git_dir)
+    return sources
 
 
 def check_out(git_dir: Path, tree: Path, base: str) -> None:
@@ -35,22 +42,18 @@ def check_out(git_dir: Path, tree: Path, base: str) -> None:
     git("read-tree", "--reset", "-u", base, git_dir=git_dir, work_tree=tree)
 
 
-def make_agents(tree: Path, git_dir: Path, base: str, objects: Path | None) -> None:
+def make_agents(tree: Path, base: str, sources: Sequence[Path], index: Path) -> None:
     """Make the agent's own repository around a filled tree, with its head detached at the base.
 
-    It knows nothing of the private folder but where the objects are, and its index is a copy, so
-    that `git status` and `git diff` work at once.
+    It borrows the objects of `sources`, and its index is a copy of the private one, so that
+    `git status` and `git diff` work at once.
     """
     git("init", "--quiet", "--template=", _format_of(base), str(tree))
     own = tree / ".git"
-    _append(own / "config", _AGENT)
-    shared = [objects] if objects else []
-    if any((git_dir / "objects").glob("pack/*.pack")) or not shared:
-        shared.append(git_dir / "objects")
-    _share(own, shared)
+    _configure(own, _AGENT)
+    _share(own, sources)
     (own / "HEAD").write_text(base + "\n")
-    if (git_dir / "index").exists():
-        shutil.copy2(git_dir / "index", own / "index")  # its time tells git which stats to doubt
+    shutil.copy2(index, own / "index")  # with its time, by which git knows which stats to doubt
 
 
 def _fetch(git_dir: Path, remote: str, base: str) -> None:
@@ -75,9 +78,11 @@ def _share(git_dir: Path, objects: Sequence[Path]) -> None:
     (git_dir / "objects" / "info" / "alternates").write_text(lines)
 
 
-def _append(config: Path, text: str) -> None:
-    with config.open("a") as file:
-        file.write(text)
+def _configure(git_dir: Path, text: str) -> None:
+    with (git_dir / "config").open("a") as config:
+        config.write(text)
+    (git_dir / "info").mkdir(exist_ok=True)
+    (git_dir / "info" / "attributes").write_text(_ATTRIBUTES)
 
 
 def _format_of(commit: str) -> str:

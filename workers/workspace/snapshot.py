@@ -42,6 +42,8 @@ def take(git_dir: Path, tree: Path, base: str) -> tuple[str, list[Violation]]:
             kept.append(path)
     links = [path.rstrip("/") for path in kept if _is_folder(tree, path)]
     files = [path for path in kept if not _is_folder(tree, path)]
+    for path in files:
+        _make_readable(tree / _native(path))
     _update(git_dir, tree, files, "--add", "--remove", "--replace")
     _link(git_dir, tree, links, base)
     return git("write-tree", git_dir=git_dir), unfit
@@ -102,6 +104,12 @@ def _is_usable(tree: Path, path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode) or (tree / _native(path) / ".git").exists()
+
+
+def _make_readable(place: Path) -> None:
+    mode = place.lstat().st_mode
+    if stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
+        place.chmod(stat.S_IMODE(mode) | stat.S_IRUSR)  # git keeps only the executable bit
 
 
 def _is_special(tree: Path, path: str) -> bool:

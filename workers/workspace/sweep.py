@@ -45,6 +45,7 @@ def _sweep_one(root: Path) -> bool:
 
 
 def _open_up(root: Path) -> None:
+    os.chmod(root, 0o700)
     for folder, _, _ in os.walk(root):
         for entry in os.scandir(folder):
             if entry.is_dir(follow_symlinks=False):

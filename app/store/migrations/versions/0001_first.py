@@ -15,6 +15,6 @@ _SQL = Path(__file__).parents[1] / "sql"
 def upgrade() -> None:
     """Create everything; the roles exist already (app/store/roles.py)."""
     # the driver's own cursor: without parameters a percent sign is just that
-    with op.get_bind().connection.cursor() as cursor:
-        for part in ("world", "activity", "fence", "grants"):
-            cursor.execute((_SQL / f"0001_{part}.sql").read_text())
+    cursor = op.get_bind().connection.cursor()
+    for part in ("world", "activity", "fence", "grants"):
+        cursor.execute((_SQL / f"0001_{part}.sql").read_text())

@@ -1,0 +1,80 @@
+"""How a command ends: the one table from what went wrong to exit code and words."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+import click
+
+from app.domain.errors import DeliveryError, FencepostError, ProviderError, Refused, SetupError
+
+DONE, FAILED, REFUSED, UNKNOWN, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 70, 130
+
+#: First match wins.
+EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (Refused, REFUSED),
+    (SetupError, REFUSED),
+    (ProviderError, FAILED),
+    (DeliveryError, FAILED),
+    (FencepostError, FAILED),
+    (click.ClickException, REFUSED),
+    (KeyboardInterrupt, INTERRUPTED),
+    (click.Abort, INTERRUPTED),
+)
+
+
+def ending(command: Callable[[], object]) -> int:
+    """Run a command and return its exit code; what went wrong is said on standard error."""
+    try:
+        result = command()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except BrokenPipeError:
+        return _nobody_reads()
+    except BaseException as fault:  # noqa: BLE001  # the edge: every end is translated here
+        return _told(fault)
+    return result if isinstance(result, int) else DONE
+
+
+def exit_code(fault: BaseException) -> int:
+    """What a fault means to whoever started the command."""
+    for kind, code in EXIT_CODES:
+        if isinstance(fault, kind):
+            return code
+    return OUR_FAULT
+
+
+def _told(fault: BaseException) -> int:
+    code = exit_code(fault)
+    if os.environ.get("FENCEPOST_DEBUG"):
+        traceback.print_exception(fault)
+    match fault:
+        case FencepostError():
+            _say(fault.message, fault.code, fault.advice)
+        case click.UsageError():
+            where = fault.ctx.command_path if fault.ctx else "fencepost"
+            _say(fault.format_message(), "usage", f"see `{where} --help`")
+        case click.ClickException():
+            _say(fault.format_message(), "usage", "see `fencepost --help`")
+        case KeyboardInterrupt() | click.Abort():
+            _say("interrupted", "interrupted", "")
+        case _:
+            name = type(fault).__name__
+            hint = "set FENCEPOST_DEBUG=1 to see where; please report it"
+            _say(f"this should not happen: {name}: {fault}", "internal", hint)
+    return code
+
+
+def _say(message: str, code: str, hint: str) -> None:
+    print(f"error: {message} ({code})", file=sys.stderr)
+    if hint:
+        print(f"  {hint}", file=sys.stderr)
+
+
+def _nobody_reads() -> int:
+    """Output into a pipe whose reader left is no fault; Python must not complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED

@@ -1,0 +1,96 @@
+"""The stack that a command works on: an `up` that runs, the servers one names, or the embedded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.cli import logins, record, tenancy
+from app.cli.logins import Logins
+from app.cli.parent import Role
+from app.config import Settings
+from app.domain.errors import NotFound, SetupError
+from app.store import footing
+from app.store.engine import Store, open_store
+
+
+class LoginsLost(SetupError):
+    """The file with the logins of a running stack is gone; `fencepost down`, then `up` again."""
+
+    code = "logins_lost"
+
+
+@contextmanager
+def joined(settings: Settings) -> Iterator[Logins]:
+    """The logins of what is there; embedded servers that rest are started, and stopped again."""
+    up = record.find_up(settings.home)
+    if up is None and settings.database_url:
+        yield Logins(
+            settings.database_url, settings.database_url, settings.redis_url, settings.listen_url
+        )
+    elif up is not None and not up.embedded:
+        yield of_up(settings.home)
+    elif up is not None or (settings.home / "embedded" / "passwords.json").exists():
+        with tenancy.embedded(settings.home) as addresses:
+            yield Logins(addresses.app_url, addresses.worker_url, addresses.redis_url)
+    else:
+        raise NotFound(
+            f"nothing has run in {settings.home} yet",
+            hint="`fencepost run -- COMMAND` in a git repository, or set FENCEPOST_DATABASE_URL",
+        )
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Store]:
+    """The database of what is there, checked, by the login of the control plane."""
+    with joined(settings) as found, store_of(found) as store:
+        yield store
+
+
+@contextmanager
+def store_of(found: Logins) -> Iterator[Store]:
+    """The database by the login of the control plane; DatabaseUnfit where that is not what it is."""
+    store = open_store(found.app_url, name="fencepost-cli", connections=2)
+    try:
+        footing.check(store, footing.Login.APP)
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def provided(settings: Settings) -> Iterator[Logins]:
+    """The servers for a stack of one's own: those that one owns, else the embedded ones."""
+    if settings.database_url:
+        yield logins.of_owner(settings)
+        return
+    with tenancy.embedded(settings.home) as addresses:
+        yield logins.of_embedded(addresses)
+
+
+def of_up(home: Path) -> Logins:
+    """The logins of an `up` that was given its servers."""
+    found = logins.read(home)
+    if found is None:
+        raise LoginsLost(f"{home} has no readable logins.json", hint="`fencepost down`, then `up`")
+    return found
+
+
+def roles_of(settings: Settings, found: Logins, slots: int) -> list[Role]:
+    """The processes of a stack, each with the URL of its own login and no other."""
+    common = {
+        "FENCEPOST_HOME": str(settings.home),
+        "FENCEPOST_REDIS_URL": found.redis_url or "",
+        "FENCEPOST_LISTEN_URL": "",
+    }
+    control = {
+        **common,
+        "FENCEPOST_DATABASE_URL": found.app_url,
+        "FENCEPOST_LISTEN_URL": found.listen_url or "",
+    }
+    worker = {**common, "FENCEPOST_DATABASE_URL": found.worker_url or ""}
+    return [
+        Role("dispatcher", ("-m", "app.dispatcher"), control),
+        Role("worker", ("-m", "workers", "--slots", str(slots)), worker),
+    ]

@@ -1,0 +1,61 @@
+"""The dispatcher: one process that holds no state and may run many times over."""
+
+from __future__ import annotations
+
+import functools
+import signal
+import sys
+import threading
+
+from app import config, logs
+from app.broker.publisher import Publisher
+from app.broker.redis import Broker
+from app.broker.topology import celery_app
+from app.dispatcher import loop, projector, reaper, relay, stager, ticker
+from app.dispatcher.loop import Turn
+from app.domain.errors import FencepostError
+from app.events import Moment, emit
+from app.parentage import watch_parent
+from app.store import footing
+from app.store.engine import open_store
+from app.store.listening import Listener
+
+#: Seconds between two looks when nobody wakes us.
+SWEEP = 0.5
+
+
+def main() -> int:
+    """Run until SIGTERM or SIGINT."""
+    logs.to_stderr("dispatcher")
+    stop = threading.Event()
+    for signalled in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signalled, lambda *_: stop.set())
+    watch_parent()
+    settings = config.read()
+    try:
+        url = config.required(settings.database_url, "FENCEPOST_DATABASE_URL")
+        redis_url = config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
+        store = open_store(url, name="fencepost-dispatcher")
+        footing.check(store, footing.Login.APP)
+    except FencepostError as fault:
+        emit(Moment.TROUBLE, code=fault.code, what=fault.message, hint=fault.advice)
+        return 2
+    broker = Broker(redis_url, role="dispatcher")
+    publisher = Publisher(celery_app(redis_url, role="dispatcher"))
+    turns = [
+        Turn("project", functools.partial(projector.turn, store, settings.lease)),
+        Turn("relay", functools.partial(relay.turn, store, broker, publisher)),
+        Turn("stage", functools.partial(stager.turn, store)),
+        Turn("tick", functools.partial(ticker.turn, store)),
+        Turn("reap", functools.partial(reaper.turn, store), every=SWEEP),
+        Turn("replace", functools.partial(reaper.replace_lost_messages, store, broker), every=1.0),
+    ]
+    emit(Moment.ROLE_STARTED, role="dispatcher")
+    listener = Listener(settings.listen_url or url)
+    loop.run(turns, listener, stop, SWEEP)
+    emit(Moment.ROLE_STOPPED, role="dispatcher")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""Worlds tick while batches wait."""
+
+from __future__ import annotations
+
+from app.store import results
+from app.store.engine import Store
+from app.transitions.tick import tick
+
+
+def turn(store: Store) -> int:
+    """One tick for every world in which a batch waits."""
+    with store.begin() as tx:
+        waiting = results.worlds_with_batches(tx)
+    return sum(tick(store, world) for world in waiting)

@@ -1,0 +1,364 @@
+"""A run ends, with everything it started, whatever happens to anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from workers.workspace import process
+from workers.workspace.environment import OPERATION
+from workers.workspace.presence import carrying
+from workers.workspace.process import Command, alive, kill_all, run
+
+ROOT = Path(__file__).parents[2]
+SECONDS = timedelta(seconds=1)
+
+#: A process in a session of its own, without its parent, deaf to TERM, holding the output open.
+ESCAPEE = """
+import os, signal, sys
+from pathlib import Path
+if os.fork():
+    os.wait()
+    {after}
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+Path("escaped").write_text(str(os.getpid()))
+signal.pause()
+"""
+
+WORKER = """
+import sys, threading
+from datetime import timedelta
+from pathlib import Path
+from workers.workspace.process import Command, run
+
+cwd, value, program = sys.argv[1:]
+command = Command((sys.executable, "-c", program), Path(cwd), {}, timedelta(60), None)
+run(command, on_output=print, stop=threading.Event(), marker={"FENCEPOST_OPERATION": value})
+"""
+
+
+@pytest.fixture
+def value(tmp_path):
+    """A marker of this test's own; nothing that carries it outlives the test."""
+    value = f"test-{tmp_path.name}-{os.getpid()}"
+    yield value
+    assert alive(OPERATION, value) == []
+
+
+@pytest.fixture
+def start(tmp_path, value):
+    """Run a command under a supervisor, in this thread."""
+
+    def start(*argv, stop=None, on_output=lambda chunk: None, **limits):
+        limits = {"deadline": 30 * SECONDS, "stall": None, "grace": SECONDS / 5} | limits
+        command = Command(argv, tmp_path, {"PATH": os.environ["PATH"]}, **limits)
+        return run(
+            command,
+            on_output=on_output,
+            stop=stop or threading.Event(),
+            marker={OPERATION: value},
+        )
+
+    return start
+
+
+def python(program):
+    return (sys.executable, "-c", program)
+
+
+def is_gone(pid):
+    """Whether a process has ended; its new parent may not have collected it yet."""
+    try:
+        stat = Path(f"/proc/{pid.strip()}/stat").read_text()
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize("code", [0, 3, 255])
+def test_tells_the_exit_code(start, code):
+    """The program's own exit code arrives, with both its streams."""
+    ended = start("sh", "-c", f"echo out; echo err >&2; exit {code}")
+
+    assert (ended.exit, ended.signal, ended.cause, ended.survivors) == (code, None, "exited", 0)
+    assert ended.output.tail == b"out\nerr\n"
+    assert ended.is_success is (code == 0)
+
+
+def test_tells_the_signal(start):
+    """A program that a signal ended has a signal and no exit code."""
+    ended = start("sh", "-c", "kill -SEGV $$")
+
+    assert (ended.exit, ended.signal, ended.cause) == (None, signal.SIGSEGV, "exited")
+
+
+@pytest.mark.parametrize(
+    ("argv", "cause"),
+    [
+        (("no-such-program-here",), "not_found"),
+        (("./not-there",), "not_found"),
+        (("./plain",), "not_executable"),
+        (("/",), "not_executable"),
+        (("./noise",), "not_executable"),
+        (("nul\0",), "not_executable"),
+    ],
+)
+def test_what_cannot_run_says_so(start, tmp_path, argv, cause):
+    """A missing program and one that may not or cannot be executed are told apart."""
+    (tmp_path / "plain").write_text("x")
+    (tmp_path / "noise").write_bytes(b"\x00\x01\x02")
+    (tmp_path / "noise").chmod(0o755)
+
+    ended = start(*argv)
+
+    assert (ended.exit, ended.signal, ended.cause) == (None, None, cause)
+
+
+def test_the_program_starts_clean(start):
+    """Closed input, its own session, the usual signals, no descriptor of ours."""
+    ended = start(
+        *python(
+            "import os, signal, sys, json;"
+            "print(json.dumps([sys.stdin.read(), os.getsid(0) == os.getpid(),"
+            " signal.getsignal(signal.SIGTERM) == signal.SIG_DFL,"
+            " sorted(os.environ), len(os.listdir('/proc/self/fd'))]))"
+        )
+    )
+
+    text, leads, default, names, descriptors = json.loads(ended.output.tail)
+    assert (text, leads, default) == ("", True, True)
+    assert set(names) - {"LC_CTYPE"} == {"PATH", OPERATION}
+    assert descriptors == 4  # its three, and the one that lists them
+
+
+def test_arguments_are_bytes(start):
+    """An argument that is not UTF-8 arrives as it was."""
+    assert start("printf", "%s", "\udcff\n").output.tail == b"\xff\n"
+
+
+@pytest.mark.contract("E06")
+@pytest.mark.parametrize("after", ["pass", "sys.exit(7)", "signal.pause()"])
+def test_nothing_escapes(start, tmp_path, after):
+    """A double fork, a session of its own and deaf ears do not outlive the run."""
+    ended = start(*python(ESCAPEE.format(after=after)), deadline=SECONDS)
+
+    assert is_gone((tmp_path / "escaped").read_text())
+    assert ended.survivors == 0
+    assert ended.cause == ("deadline" if "pause" in after else "exited")
+
+
+@pytest.mark.contract("E06")
+def test_a_killed_worker_takes_the_tree_with_it(tmp_path, value, until):
+    """After SIGKILL of the worker its supervisor ends everything within the grace."""
+    program = ESCAPEE.format(after="signal.pause()")
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(tmp_path), value, program], cwd=ROOT
+    )
+    until((tmp_path / "escaped").exists)
+    until((tmp_path / "escaped").read_text)
+    assert len(alive(OPERATION, value)) >= 3
+
+    worker.kill()
+    worker.wait()
+
+    until(lambda: alive(OPERATION, value) == [], seconds=6)
+    assert is_gone((tmp_path / "escaped").read_text())
+
+
+@pytest.mark.contract("E07")
+def test_the_deadline_ends_it(start):
+    """A program that writes for ever is ended at its deadline."""
+    ended = start("sh", "-c", "while :; do echo on; sleep 0.05; done", deadline=SECONDS / 2)
+
+    assert (ended.cause, ended.signal) == ("deadline", signal.SIGTERM)
+    assert SECONDS / 2 <= ended.duration < 5 * SECONDS
+
+
+@pytest.mark.contract("E07")
+def test_silence_ends_it(start):
+    """A program that says nothing for too long is stalled; one that goes on writing is not."""
+    silent = start("sh", "-c", "echo once; exec sleep 60", stall=SECONDS / 2)
+    chatty = start(
+        "sh", "-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done", stall=SECONDS * 3 / 4
+    )
+
+    assert (silent.cause, silent.output.tail) == ("stalled", b"once\n")
+    assert (chatty.cause, chatty.exit) == ("exited", 0)
+
+
+@pytest.mark.contract("O09")
+def test_a_wish_ends_it(start):
+    """Once stop is set the program gets TERM, and its last words are heard."""
+    stop = threading.Event()
+    ended = start(
+        "sh", "-c", "trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.02; done",
+        stop=stop,
+        on_output=lambda chunk: stop.set(),
+        grace=5 * SECONDS,
+    )  # fmt: skip
+
+    assert (ended.cause, ended.exit) == ("stopped", 5)
+    assert ended.output.tail.endswith(b"bye\n")
+    assert start("touch", "started", stop=stop).cause == "stopped"
+
+
+def test_a_stopped_program_can_still_be_ended(start):
+    """A program that stopped itself hears TERM all the same."""
+    ended = start(*python("import os; os.kill(os.getpid(), 19)"), deadline=SECONDS / 2)
+
+    assert (ended.cause, ended.signal) == ("deadline", signal.SIGTERM)
+
+
+@pytest.mark.contract("E05")
+def test_floods_are_bounded(start):
+    """200 MB on stderr, without a newline: counted and hashed whole, kept in part."""
+    size = 200_000_000
+    ended = start("sh", "-c", f"head -c {size} /dev/zero >&2; printf end")
+
+    whole = hashlib.sha256()
+    for _ in range(200):
+        whole.update(bytes(size // 200))
+    whole.update(b"end")
+    assert (ended.exit, ended.output.total) == (0, size + 3)
+    assert ended.output.sha256 == whole.hexdigest()
+    assert len(ended.output.tail) == 64 * 1024
+    assert ended.output.tail.endswith(b"\0end")
+
+
+@pytest.mark.contract("E05")
+def test_a_slow_reader_is_no_stall(start, until):
+    """An agent that has to wait for its worker is not silent, and loses nothing."""
+    slowly = iter([0.02] * 30)
+    pause = threading.Event()
+    size = 4_000_000
+    ended = start(
+        "head", "-c", str(size), "/dev/zero",
+        on_output=lambda chunk: pause.wait(next(slowly, 0)),
+        stall=SECONDS / 5,
+    )  # fmt: skip
+
+    assert (ended.cause, ended.output.total) == ("exited", size)
+
+
+@pytest.mark.contract("E05")
+def test_who_holds_the_pipe_cannot_hang_the_worker(start, tmp_path):
+    """A process outside the tree that was handed the output pipe is not waited for."""
+    ears = tmp_path / "ears"
+    listener = (
+        "import os, socket, sys;"
+        "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1] + '.new'); s.listen();"
+        "os.rename(sys.argv[1] + '.new', sys.argv[1]);"
+        "c, _ = s.accept(); m, fds, _, _ = socket.recv_fds(c, 9, 1); c.send(b'ok');"
+        "os.write(fds[0], b'still here'); sys.stdin.read()"
+    )
+    keeper = subprocess.Popen(
+        [*python(listener), str(ears)],
+        stdin=subprocess.PIPE,
+    )
+    program = (
+        "import socket, time, os;"
+        "[time.sleep(0.01) for _ in range(500) if not os.path.exists('ears')];"
+        "s = socket.socket(socket.AF_UNIX); s.connect('ears');"
+        "socket.send_fds(s, [b'x'], [1]); s.recv(2)"
+    )
+    try:
+        ended = start(*python(program))
+
+        assert (ended.cause, ended.exit) == ("exited", 0)
+        assert keeper.poll() is None
+    finally:
+        keeper.communicate()
+
+
+def test_many_run_at_once(tmp_path, value):
+    """Twenty runs in threads of one process each report their own exit code and output."""
+
+    def one(number):
+        argv = ("sh", "-c", f"echo {number}; sleep 0.1; exit {number}")
+        command = Command(argv, tmp_path, {"PATH": os.environ["PATH"]}, 30 * SECONDS, None)
+        return run(
+            command, on_output=lambda chunk: None, stop=threading.Event(), marker={OPERATION: value}
+        )
+
+    with ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(one, range(20)))
+
+    assert [ended.exit for ended in found] == list(range(20))
+    assert [int(ended.output.tail) for ended in found] == list(range(20))
+    assert {ended.cause for ended in found} == {"exited"}
+
+
+@pytest.mark.contract("E06")
+def test_a_listener_that_fails_ends_the_tree(start, tmp_path):
+    """When the worker's own code raises, the run is over before the error leaves."""
+
+    def fail(chunk):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        start("sh", "-c", "echo $$ >pid; echo x; exec sleep 60", on_output=fail)
+
+    assert is_gone((tmp_path / "pid").read_text())
+
+
+@pytest.mark.contract("E06")
+def test_a_killed_supervisor_is_made_up_for(start, tmp_path):
+    """An agent that kills its supervisor gains nothing: what carries the marker is killed."""
+    ended = start("sh", "-c", "echo $$ >pid; kill -9 $PPID; exec sleep 60")
+
+    assert (ended.cause, ended.survivors) == ("lost", 0)
+    assert is_gone((tmp_path / "pid").read_text())
+
+
+@pytest.mark.contract("E06", "E07")
+def test_a_frozen_supervisor_is_made_up_for(start, tmp_path, monkeypatch):
+    """An agent that stops its supervisor's clock does not outlive its deadline for long."""
+    monkeypatch.setattr(process, "_BACKSTOP", SECONDS / 5)
+
+    ended = start("sh", "-c", "echo $$ >pid; kill -STOP $PPID; exec sleep 60", deadline=SECONDS / 5)
+
+    assert (ended.cause, ended.survivors) == ("lost", 0)
+    assert is_gone((tmp_path / "pid").read_text())
+
+
+@pytest.mark.contract("E06")
+def test_an_earlier_tree_is_found_and_proven_gone(tmp_path, value, until):
+    """What still runs of an operation is found by its marker, also behind a clean environment."""
+    program = (
+        "import subprocess, sys; from pathlib import Path;"
+        "p = subprocess.Popen(['sleep', '60'], env={}, start_new_session=True);"
+        "Path('hidden').write_text(str(p.pid)); p.wait()"
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(tmp_path), value, program], cwd=ROOT
+    )
+    until((tmp_path / "hidden").exists)
+    until((tmp_path / "hidden").read_text)
+    hidden = (tmp_path / "hidden").read_text()
+    assert int(hidden) not in alive(OPERATION, value)
+    assert carrying({OPERATION: value, "FENCEPOST_FENCE": "2"}) == []
+
+    assert kill_all(OPERATION, value)
+
+    assert alive(OPERATION, value) == []
+    assert is_gone(hidden)
+    worker.wait()
+
+
+def test_nothing_alive_is_proven_too(value):
+    """An operation that never ran here is gone."""
+    assert kill_all(OPERATION, value)

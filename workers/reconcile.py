@@ -1,0 +1,57 @@
+"""Looking before acting: what the remote and the rows show of an operation (PROTOCOL §4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.domain.operation import RemoteOperation
+from app.domain.recovery import MOST_UNREADABLE, Situation
+from app.kinds.request import AuthorRequest
+from app.store import activities, claims, evidence, results
+from workers.worker import Run
+from workers.workspace.checkout import Checkout
+from workers.workspace.environment import OPERATION
+from workers.workspace.operation_ref import branch_present, read
+from workers.workspace.presence import alive
+
+#: How a release says that the remote could not be read; counted over claims.
+UNREADABLE = "the remote cannot be read"
+
+
+@dataclass(slots=True)
+class Hand:
+    """What this claim has done so far that the next decision depends on."""
+
+    in_hand: str | None = None  #: the tip over which a finished result may be pushed
+    write_refused: bool = False
+    tree_immortal: bool = False
+
+
+def look(
+    run: Run, request: AuthorRequest, checkout: Checkout, remote: str, hand: Hand
+) -> Situation:
+    """Read the operation ref first, then the rows: what is written down afterwards is newer."""
+    seen: RemoteOperation = read(checkout.git_dir, remote, request.operation)
+    clash = branch_present(checkout.git_dir, remote, request.branch) is not None
+    claim = run.claim
+    with run.store.begin() as tx:
+        activity = activities.get(tx, claim.key)
+        starts = evidence.starts_of(tx, claim.key)
+        recorded = results.find(tx, claim.key)
+        before = claims.unreadable_before(tx, claim, UNREADABLE)
+    return Situation(
+        fence=claim.fence,
+        token_hash=claim.token_hash,
+        operation=seen,
+        recorded=recorded.digest if recorded else None,
+        earlier_start=any(fence < claim.fence for fence in starts),
+        own_start=starts.get(claim.fence),
+        stop=activity.stop,
+        branch_present=clash,
+        in_hand=hand.in_hand,
+        write_refused=hand.write_refused,
+        lease_live=not run.held.is_lost,
+        unreadable_before=min(before, MOST_UNREADABLE),
+        tree_alive=bool(alive(OPERATION, request.operation)),
+        tree_immortal=hand.tree_immortal,
+    )

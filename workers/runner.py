@@ -1,0 +1,218 @@
+"""One delivery, from claim to record: the worker's whole road, read top to bottom (DESIGN §1, 4–10)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import assert_never
+
+from app.domain import recovery
+from app.domain.errors import (
+    ClaimNotLive,
+    FencepostError,
+    PushLost,
+    PushRefused,
+    RemoteUnreadable,
+    StaleFence,
+    Stopped,
+)
+from app.domain.operation import Mark
+from app.domain.recovery import Stop
+from app.domain.result import Observation, Outcome, observation_from
+from app.events import Moment, emit
+from app.kinds import author, pull_request
+from app.kinds.ending import ending
+from app.kinds.request import AuthorRequest, author_request
+from app.store import activities
+from app.store.claims import Verdict
+from app.transitions.bind import bind
+from app.transitions.claim import claim
+from app.transitions.hold import hold
+from app.transitions.record import record
+from app.transitions.release import release
+from app.transitions.start import start
+from workers import publication
+from workers.execution import Finished, execute
+from workers.journal import Journal
+from workers.reconcile import UNREADABLE, Hand, look
+from workers.worker import Message, Run, Worker
+from workers.workspace.checkout import Author, Checkout, open_checkout
+from workers.workspace.environment import OPERATION
+from workers.workspace.operation_ref import push_mark, push_result, write_mark
+from workers.workspace.presence import kill_all
+
+#: Before a claim that could not do its work is tried again.
+BACKOFF = timedelta(seconds=3)
+
+
+def run(worker: Worker, message: Message) -> None:
+    """Claim, and carry the activity as far as it goes; refused claims are recorded and dropped."""
+    taken = claim(worker.store, message.key, message.delivery, worker.name)
+    if isinstance(taken, Verdict):
+        return
+    with worker.store.begin() as tx:
+        activity = activities.get(tx, taken.key)
+    with worker.keeper.holding(taken, activity.lease) as held:
+        this = Run(worker, held, activity, Journal(worker.store, taken))
+        try:
+            if taken.key.kind == author.NAME:
+                write(this)
+            elif taken.key.kind == pull_request.NAME:
+                publication.publish(this)
+        except (StaleFence, ClaimNotLive):
+            held.lose()
+            emit(Moment.LOST, **taken.facts())
+        except FencepostError as fault:
+            _hand_back(this, fault)
+        finally:
+            this.journal.close()
+    worker.waker.wake()
+
+
+def write(this: Run) -> None:
+    """The author's road: bind, look, and do what recovery permits, until there is an ending."""
+    request = author_request(this.activity.request)
+    mirror = this.worker.mirrors / f"{request.repository}.git"
+    bind(this.store, this.claim, request.operation)  # 5
+    name = f"{request.attempt}-author-{this.claim.fence}"
+    with open_checkout(
+        this.worker.checkouts, name, str(mirror), request.base, mirror / "objects"
+    ) as checkout:
+        road = _Road(this, request, checkout, str(mirror))
+        while not road.is_over:
+            road.step()
+
+
+class _Road:
+    """The loop of PROTOCOL §4: read, decide, act; a refusal means read again."""
+
+    def __init__(self, run: Run, request: AuthorRequest, checkout: Checkout, remote: str) -> None:
+        self.run, self.request, self.checkout, self.remote = run, request, checkout, remote
+        self.hand = Hand()
+        self.finished: Finished | None = None
+        self.result: str | None = None  #: the commit of the finished result
+        self.is_over = False
+
+    def step(self) -> None:
+        """Ask once, and do what is permitted."""
+        now = look(self.run, self.request, self.checkout, self.remote, self.hand)  # 6
+        permission = recovery.decide(now)
+        emit(Moment.DECIDED, **self.run.claim.facts(), permission=type(permission).__name__)
+        self.run.journal.tell("step", step="decide", permission=type(permission).__name__)
+        try:
+            self._act(permission, now)
+        except PushLost:
+            return  # somebody was first: read again
+        except Stopped:
+            self.run.held.heed(Stop.CANCEL)  # the next look closes the chain
+
+    def _act(self, permission: recovery.Permission, now: recovery.Situation) -> None:
+        run = self.run
+        match permission:
+            case recovery.Execute(mark, expected):
+                sha = self._push_mark(mark, expected)  # 7
+                self._start(sha)
+            case recovery.ConfirmStart(sha):
+                self._start(sha)
+            case recovery.PublishAgain():
+                self._publish()
+            case recovery.Record(observation):
+                self._record(observation_from(observation))
+            case recovery.Close(expected):
+                self._push_mark(Mark.CLOSED, expected)
+                emit(Moment.CLOSED, **run.claim.facts())
+            case recovery.End():
+                assert now.stop is not None
+                self._record(_ending(now.stop))
+            case recovery.KillFirst():
+                self.hand.tree_immortal = not kill_all(OPERATION, self.request.operation)
+            case recovery.Release(why):
+                detail = f"{UNREADABLE}: {why}" if "cannot be read" in why else why
+                release(run.store, run.claim, detail, BACKOFF)
+                self.is_over = True
+            case recovery.Unknown(code, why):
+                hold(run.store, run.claim, code, why)
+                self.is_over = True
+            case recovery.FailClosed():
+                self._record(ending(Outcome.FAILED, "cannot_bind", "no stable identity to bind"))
+            case recovery.Leave() | recovery.NothingToDo():
+                self._leave()
+            case _:
+                assert_never(permission)
+
+    def _push_mark(self, mark: Mark, expected: str | None) -> str:
+        sha = write_mark(
+            self.checkout.git_dir, self.request.operation, self.run.claim, mark, expected,
+            self._signature(),
+        )  # fmt: skip
+        push_mark(self.checkout.git_dir, self.remote, self.request.operation, sha, expected)
+        emit(Moment.MARKED, **self.run.claim.facts(), mark=mark, sha=sha)
+        return sha
+
+    def _start(self, sha: str) -> None:
+        start(self.run.store, self.run.claim, sha)
+        self.finished = execute(self.run, self.request, self.checkout)  # 8
+        if self.finished is None:
+            return  # interrupted: the next look leaves, or closes
+        self.hand.in_hand = sha
+        self._publish()
+
+    def _publish(self) -> None:  # 9
+        assert self.finished is not None
+        assert self.hand.in_hand is not None
+        finished, tip = self.finished, self.hand.in_hand
+        try:
+            self._push_result(finished, tip)
+        except PushRefused as fault:
+            # the remote will not publish it while the tip is ours: the refusal is the observation
+            refusal = ending(Outcome.FAILED, "publication_refused", fault.message)
+            self.finished = finished = Finished(refusal, None)
+            self._push_result(finished, tip)
+        emit(Moment.PUSHED, **self.run.claim.facts(), outcome=finished.observation.outcome)
+        self._record(finished.observation)
+
+    def _push_result(self, finished: Finished, tip: str) -> None:
+        observation, candidate = finished.observation, finished.candidate
+        sha = write_mark(
+            self.checkout.git_dir, self.request.operation, self.run.claim, Mark.RESULT, tip,
+            self._signature(), observation=observation.bytes, candidate=candidate,
+        )  # fmt: skip
+        branch = self.request.branch if candidate else None
+        push_result(
+            self.checkout.git_dir, self.remote, self.request.operation, sha, tip, branch, candidate
+        )
+
+    def _record(self, observation: Observation) -> None:  # 10
+        self.run.journal.tell("completion", outcome=observation.outcome)
+        record(self.run.store, self.run.claim, observation)
+        self.is_over = True
+
+    def _leave(self) -> None:
+        if not self.run.held.is_lost:
+            release(self.run.store, self.run.claim, "left to the next claim", timedelta(0))
+        self.is_over = True
+
+    def _signature(self) -> Author:
+        signature = self.request.signature
+        return Author(signature.name, signature.email, signature.when)
+
+
+def _hand_back(this: Run, fault: FencepostError) -> None:
+    """Release with the reason; the chain at the provider stays open for the next claim."""
+    emit(Moment.TROUBLE, **this.claim.facts(), code=fault.code, what=fault.message)
+    prefix = f"{UNREADABLE}: " if isinstance(fault, RemoteUnreadable) else ""
+    try:
+        release(this.store, this.claim, f"{prefix}{fault.code}: {fault.message}", BACKOFF)
+    except FencepostError:
+        this.held.lose()  # the lease will run out by itself
+
+
+def _ending(stop: Stop) -> Observation:
+    match stop:
+        case Stop.CANCEL:
+            return ending(Outcome.CANCELED, "canceled", "a cancel was asked for")
+        case Stop.ABANDON:
+            return ending(Outcome.ABANDONED, "abandoned", "a person abandoned it")
+        case Stop.CLOSE_ONLY:
+            return ending(Outcome.DEAD, "poison", "started too often without a result")
+        case _:
+            assert_never(stop)

@@ -1,0 +1,62 @@
+"""What every run of a worker process is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.domain.identity import ActivityKey, Claim, DeliveryNumber
+from app.store.activities import Activity
+from app.store.engine import Store
+from app.store.listening import Waker
+from workers.journal import Journal
+from workers.keeper import Held, Keeper
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker process."""
+
+    name: str
+    home: Path
+    store: Store
+    keeper: Keeper
+    waker: Waker
+
+    @property
+    def mirrors(self) -> Path:
+        """Where the local forge keeps its bare mirrors."""
+        return self.home / "forge"
+
+    @property
+    def checkouts(self) -> Path:
+        """Where claims work, each in a folder of its own."""
+        return self.home / "checkouts"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a delivery says: an identity and a number."""
+
+    key: ActivityKey
+    delivery: DeliveryNumber
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One claim at work."""
+
+    worker: Worker
+    held: Held
+    activity: Activity
+    journal: Journal
+
+    @property
+    def claim(self) -> Claim:
+        """The claim that everything is written under."""
+        return self.held.claim
+
+    @property
+    def store(self) -> Store:
+        """The database, by the worker's login."""
+        return self.worker.store
