@@ -6,7 +6,7 @@ import threading
 import time
 
 from app.domain.digest import Json, canonical, text
-from app.domain.errors import Refused
+from app.domain.errors import FencepostError, Refused
 from app.domain.identity import Claim
 from app.store.engine import Store
 from app.transitions.journal import journal
@@ -58,4 +58,7 @@ class Journal:
             journal(self._store, self._claim, self._next, batch)
         except Refused:
             self._refused = True  # the fence has moved on; the run will hear of it from the keeper
+        except FencepostError:
+            self._entries = batch + self._entries  # the run goes on; the next batch brings it
+            return
         self._next += len(batch)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.domain.operation import RemoteOperation
+from app.domain.errors import RemoteUnreadable
+from app.domain.operation import Absent, RemoteOperation, Unreadable
 from app.domain.recovery import MOST_UNREADABLE, Situation
 from app.kinds.request import AuthorRequest
 from app.store import activities, claims, evidence, results
@@ -31,8 +32,7 @@ def look(
     run: Run, request: AuthorRequest, checkout: Checkout, remote: str, hand: Hand
 ) -> Situation:
     """Read the operation ref first, then the rows: what is written down afterwards is newer."""
-    seen: RemoteOperation = read(checkout.git_dir, remote, request.operation)
-    clash = branch_present(checkout.git_dir, remote, request.branch) is not None
+    seen, clash = _remote(checkout, remote, request)
     claim = run.claim
     with run.store.begin() as tx:
         activity = activities.get(tx, claim.key)
@@ -55,3 +55,16 @@ def look(
         tree_alive=bool(alive(OPERATION, request.operation)),
         tree_immortal=hand.tree_immortal,
     )
+
+
+def _remote(
+    checkout: Checkout, remote: str, request: AuthorRequest
+) -> tuple[RemoteOperation, bool]:
+    """The operation, and where there is none, whether its branch is taken already (G01)."""
+    seen = read(checkout.git_dir, remote, request.operation)
+    if not isinstance(seen, Absent):
+        return seen, False
+    try:
+        return seen, branch_present(checkout.git_dir, remote, request.branch) is not None
+    except RemoteUnreadable as fault:
+        return Unreadable(fault.message), False

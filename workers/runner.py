@@ -9,13 +9,14 @@ from app.domain import recovery
 from app.domain.errors import (
     ClaimNotLive,
     FencepostError,
+    HostFailed,
     PushLost,
     PushRefused,
     RemoteUnreadable,
     StaleFence,
     Stopped,
 )
-from app.domain.operation import Mark
+from app.domain.operation import Mark, Unreadable
 from app.domain.recovery import Stop
 from app.domain.result import Observation, Outcome, observation_from
 from app.events import Moment, emit
@@ -42,6 +43,8 @@ from workers.workspace.presence import kill_all
 
 #: Before a claim that could not do its work is tried again.
 BACKOFF = timedelta(seconds=3)
+#: Looks, a second apart, at a remote that cannot be read while a finished result is in hand.
+MOST_WAITS = 60
 
 
 def run(worker: Worker, message: Message) -> None:
@@ -63,6 +66,8 @@ def run(worker: Worker, message: Message) -> None:
             emit(Moment.LOST, **taken.facts())
         except FencepostError as fault:
             _hand_back(this, fault)
+        except OSError as fault:
+            _hand_back(this, HostFailed(f"{type(fault).__name__}: {fault}"))
         finally:
             this.journal.close()
     worker.waker.wake()
@@ -90,6 +95,7 @@ class _Road:
         self.hand = Hand()
         self.finished: Finished | None = None
         self.result: str | None = None  #: the commit of the finished result
+        self.waits = 0
         self.is_over = False
 
     def step(self) -> None:
@@ -98,12 +104,24 @@ class _Road:
         permission = recovery.decide(now)
         emit(Moment.DECIDED, **self.run.claim.facts(), permission=type(permission).__name__)
         self.run.journal.tell("step", step="decide", permission=type(permission).__name__)
+        if self._waits_with_a_result(now):
+            return
         try:
             self._act(permission, now)
         except PushLost:
             return  # somebody was first: read again
+        except RemoteUnreadable:
+            if self.finished is None:
+                raise
         except Stopped:
             self.run.held.heed(Stop.CANCEL)  # the next look closes the chain
+
+    def _waits_with_a_result(self, now: recovery.Situation) -> bool:
+        """A finished result is worth waiting for the remote, for a while."""
+        if self.finished is None or not isinstance(now.operation, Unreadable):
+            return False
+        self.waits += 1
+        return self.waits <= MOST_WAITS and not self.run.held.interrupt.wait(1.0)
 
     def _act(self, permission: recovery.Permission, now: recovery.Situation) -> None:
         run = self.run

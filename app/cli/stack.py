@@ -1,4 +1,4 @@
-"""The stack that a command works on: an `up` that runs, the servers one names, or the embedded ones."""
+"""The stack that a command works on: an `up` that runs, named servers, or the embedded ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def opened(settings: Settings) -> Iterator[Store]:
 
 @contextmanager
 def store_of(found: Logins) -> Iterator[Store]:
-    """The database by the login of the control plane; DatabaseUnfit where that is not what it is."""
+    """The database by the login of the control plane, checked to be that."""
     store = open_store(found.app_url, name="fencepost-cli", connections=2)
     try:
         footing.check(store, footing.Login.APP)

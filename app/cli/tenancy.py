@@ -1,4 +1,4 @@
-"""Using the embedded servers: they run as long as anybody uses them, and the last one stops them."""
+"""Using the embedded servers: they run while anybody uses them, and the last one stops them."""
 
 from __future__ import annotations
 

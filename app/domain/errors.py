@@ -204,6 +204,13 @@ class GitFailed(ProviderError):
     code = "git_failed"
 
 
+class HostFailed(ProviderError):
+    """This host could not do its part: a full disk, a missing right, no more processes."""
+
+    code = "host_failed"
+    hint = "look at the worker's log; `df` and `ulimit` say what is short"
+
+
 class RemoteUnreadable(ProviderError):
     """The remote could not be read; try again later."""
 

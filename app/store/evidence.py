@@ -95,13 +95,13 @@ def calls_of(tx: Tx, key: ActivityKey) -> list[EffectCall]:
 
 
 def journal(tx: Tx, claim: Claim, first: int, entries: Sequence[tuple[str, bytes]]) -> None:
-    """Append events (type, canonical bytes), numbered from `first` within the claim."""
+    """Append events (type, canonical bytes), numbered from `first` within the claim; repeatable."""
     present(tx, claim)
     rows = [
         {**fenced(claim), "n": first + index, "type": kind, "value": value}
         for index, (kind, value) in enumerate(entries)
     ]
-    tx.execute(insert(events), rows)
+    tx.execute(upsert(events).on_conflict_do_nothing(), rows)
 
 
 def keep(tx: Tx, claim: Claim, name: str, media_type: str, data: bytes) -> None:

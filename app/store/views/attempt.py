@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import func, select
 
@@ -102,7 +102,8 @@ def attempt_seen(tx: Tx, world: str, attempt: str) -> AttemptSeen:
     ).one_or_none()  # fmt: skip
     if row is None:
         raise NotFound(f"no attempt {attempt}", hint="see `fencepost attempts list`")
-    return AttemptSeen(*row, steps=_steps(tx, world, attempt))
+    values: list[Any] = [*row, _steps(tx, world, attempt)]
+    return AttemptSeen(*values)
 
 
 def _steps(tx: Tx, world: str, attempt: str) -> tuple[StepSeen, ...]:
@@ -125,7 +126,8 @@ def _steps(tx: Tx, world: str, attempt: str) -> tuple[StepSeen, ...]:
         query.where(steps.c.world_id == world, steps.c.attempt_id == attempt)
         .order_by(steps.c.position)
     )  # fmt: skip
-    return tuple(StepSeen(*row) for row in rows)
+    values: list[tuple[Any, ...]] = [tuple(row) for row in rows]
+    return tuple(StepSeen(*row) for row in values)
 
 
 def observations_of(tx: Tx, seen: AttemptSeen) -> dict[str, Mapping[str, Json]]:

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from sqlalchemy import func, select
 
-from app.store import clock
 from app.store.engine import Tx
 from app.store.schema import (
     activities,
@@ -18,6 +17,7 @@ from app.store.schema import (
     repositories,
     unknowns,
 )
+from app.store.views.age import age
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def unknowns_seen(tx: Tx) -> list[UnknownSeen]:
     rows = tx.execute(
         select(
             unknowns.c.kind, unknowns.c.activity_id, activities.c.attempt_id, unknowns.c.code,
-            unknowns.c.detail, clock.now() - unknowns.c.opened_at,
+            unknowns.c.detail, age(unknowns.c.opened_at),
         )
         .join(
             activities,
@@ -107,7 +107,7 @@ def _queue(tx: Tx, kind: str) -> QueueSeen:
     row = tx.execute(
         select(
             func.count().filter(~sent), func.count().filter(sent),
-            func.max(clock.now() - deliveries.c.created_at),
+            func.max(age(deliveries.c.created_at)),
         )
         .where(deliveries.c.kind == kind, is_open)
     ).one()  # fmt: skip

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, and_, func, select
-from sqlalchemy.sql.elements import KeyedColumnElement
 
-from app.store import clock
 from app.store.engine import Tx
 from app.store.schema import attempts, repositories, steps, tasks, work_orders, worlds
+from app.store.views.age import age
 
 MOST = 200
 
@@ -134,11 +133,6 @@ def attempts_listed(tx: Tx, *, active: bool = False) -> list[AttemptLine]:
     )  # fmt: skip
     rows = tx.execute(query.where(attempts.c.ended_at.is_(None)) if active else query)
     return [AttemptLine(*row) for row in rows]
-
-
-def age(moment: KeyedColumnElement[object]) -> ColumnElement[timedelta]:
-    """How long ago, by the database's clock."""
-    return clock.now() - moment  # type: ignore[no-any-return,operator]  # an interval in SQL
 
 
 def of_task() -> ColumnElement[bool]:
