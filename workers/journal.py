@@ -17,7 +17,7 @@ _MOST_OUTPUT = 1024 * 1024  #: bytes of output that become events; the rest is o
 
 
 class Journal:
-    """Collects events and writes them under the claim; a claim that was lost writes nothing more."""
+    """Collects events and writes them under the claim; a lost claim writes nothing more."""
 
     def __init__(self, store: Store, claim: Claim) -> None:
         self._store, self._claim = store, claim

@@ -1,4 +1,4 @@
-"""`forge.pull_request`: look, adopt or create once, record (PROTOCOL §6). The call's row is its start."""
+"""`forge.pull_request`: look, adopt or create once, record (PROTOCOL §6)."""
 
 from __future__ import annotations
 

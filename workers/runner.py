@@ -1,4 +1,4 @@
-"""One delivery, from claim to record: the worker's whole road, read top to bottom (DESIGN §1, 4–10)."""
+"""One delivery, from claim to record: the worker's whole road, read top to bottom."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ class _Road:
         self.waits += 1
         return self.waits <= MOST_WAITS and not self.run.held.interrupt.wait(1.0)
 
-    def _act(self, permission: recovery.Permission, now: recovery.Situation) -> None:
+    def _act(  # noqa: C901  # one arm a row of the table
+        self, permission: recovery.Permission, now: recovery.Situation
+    ) -> None:
         run = self.run
         match permission:
             case recovery.Execute(mark, expected):

@@ -20,7 +20,7 @@ class Publisher:
         self._app = app
 
     def send(self, delivery: Delivery) -> None:
-        """Send one message, once. RedisUnreachable means *unknown*: it may be there all the same."""
+        """Send one message, once; RedisUnreachable means *unknown*: it may be there."""
         key = delivery.key
         message = {
             "world": key.world,

@@ -18,7 +18,7 @@ _OLDEST = (6, 2)
 
 
 class Broker:
-    """A Redis server, asked directly; every question is RedisUnreachable when it does not answer."""
+    """A Redis server, asked directly; one that does not answer is RedisUnreachable."""
 
     def __init__(self, url: str, *, role: str) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""The dispatcher's one loop: take turns while there is work, else wait to be woken or for the sweep."""
+"""The dispatcher's one loop: take turns while there is work, else wait to be woken."""
 
 from __future__ import annotations
 

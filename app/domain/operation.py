@@ -31,7 +31,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """There is a ref, but not one of ours: malformed, of another operation, or its digest is wrong."""
+    """There is a ref, but none of ours: malformed, of another operation, or a wrong digest."""
 
     sha: str
     reason: str

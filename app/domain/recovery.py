@@ -53,7 +53,7 @@ class NothingToDo:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """STOP: this claim lost its authority, or must leave the decision to the next; touch nothing."""
+    """STOP: the claim lost its authority, or leaves the decision to the next; touch nothing."""
 
     why: str
 

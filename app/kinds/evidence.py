@@ -1,4 +1,4 @@
-"""The text of a pull request: what ran, what it changed, what was checked, and where it comes from."""
+"""The text of a pull request: what ran, changed and was checked, and where it comes from."""
 
 from __future__ import annotations
 

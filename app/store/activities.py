@@ -31,7 +31,8 @@ class Activity:
 
 
 def admit(
-    tx: Tx, key: ActivityKey, attempt: str, request: bytes, tick: int, lease: timedelta, most_starts: int
+    tx: Tx, key: ActivityKey, attempt: str, request: bytes, tick: int, lease: timedelta,
+    most_starts: int,
 ) -> bool:  # fmt: skip
     """Insert an activity; the same request again is a no-op, another is DigestConflict (M03)."""
     added = tx.execute(

@@ -87,7 +87,8 @@ def renew(tx: Tx, held: Sequence[Claim]) -> list[Renewed]:
     """Prolong every lease of a process in one statement; what is not returned is lost."""
     rows = tx.execute(
         text(
-            "select world_id, kind, activity_id, fence, stop from fencepost.renew(cast(:held as jsonb))"
+            "select world_id, kind, activity_id, fence, stop"
+            " from fencepost.renew(cast(:held as jsonb))"
         ),
         {"held": json.dumps([_as_row(claim) for claim in held])},
     )

@@ -47,7 +47,7 @@ def add(
 
 
 def waiting(tx: Tx, kind: Kind, room: int) -> list[Delivery]:
-    """The next deliveries to send; two relays may read the same, and a doubled message does no harm."""
+    """The next to send; two relays may read the same, and a doubled message does no harm."""
     rows = tx.execute(
         select(deliveries, activities.c.attempt_id)
         .join(activities, _of_activity(deliveries))

@@ -114,7 +114,7 @@ def _with_driver(url: str) -> str:
     return parsed.render_as_string(hide_password=False)
 
 
-def _set_timeouts(connection: Any, record: Any) -> None:  # noqa: ARG001
+def _set_timeouts(connection: Any, record: Any) -> None:
     version = connection.info.server_version
     with connection.cursor() as cursor:
         for setting, length in _TIMEOUTS:

@@ -1,4 +1,4 @@
-"""What a process stands on: the server's version, the schema's revision, and its own login (Q15)."""
+"""What a process stands on: server version, schema revision, and its own login (Q15)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def _check_settings(tx: Tx) -> None:
     isolation = tx.execute(text("show transaction_isolation")).scalar_one()
     idle = tx.execute(
         text(
-            "select setting::bigint from pg_settings where name = 'idle_in_transaction_session_timeout'"
+            "select setting::bigint from pg_settings"
+            " where name = 'idle_in_transaction_session_timeout'"
         )
     ).scalar_one()
     if isolation != "read committed" or not 0 < idle <= 60000:

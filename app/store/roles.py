@@ -45,7 +45,7 @@ def may_create(connection: Connection) -> bool:
 
 
 def create_missing(connection: Connection) -> None:
-    """Make the roles that are missing, without passwords; roles are cluster-wide, so one at a time."""
+    """Make the missing roles, without passwords; they are cluster-wide, so one at a time."""
     connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost roles'))"))
     for name in missing(connection):
         login = "nologin" if name == DEFINER else "login"

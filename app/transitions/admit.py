@@ -59,7 +59,7 @@ def _admit(
 
 
 def _cancel_requested(tx: Tx, world: WorldId, tick: int, dispatch: Fact, attempt: str) -> bool:
-    """Whether a cancel of this attempt came before its activity was admitted, at any tick so far."""
+    """Whether a cancel of this attempt came before its activity was admitted."""
     now = worlds.lock(tx, world)
     snapshot = worlds.StoredSnapshot(tx, world, max(tick, now.tick))
     for task in [dispatch.entity, *snapshot.targets(dispatch.entity, "CandidateFor")]:

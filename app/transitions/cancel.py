@@ -9,7 +9,7 @@ from app.domain.result import Outcome
 from app.events import Moment, emit
 from app.kinds.author import CANCEL_REQUEST
 from app.kinds.ending import ending
-from app.store import activities, board, claims, results
+from app.store import activities, attempts, board, claims, results
 from app.store.claims import Verdict
 from app.store.deliveries import Cause
 from app.store.engine import Store
@@ -26,7 +26,7 @@ def cancel(store: Store, world: WorldId, actor: str, attempt_id: str, reason: st
     with store.begin() as tx:
         subject = {"attempt": attempt_id}
         with changing(tx, world, Command("cancel", actor, subject, reason)) as change:
-            attempt = board.attempt(tx, world, attempt_id)
+            attempt = attempts.get(tx, world, attempt_id)
             if attempt.ended_at is not None:
                 raise WrongState(f"attempt {attempt_id} has ended: {attempt.outcome}")
             task: EntityId = board.task(tx, world, attempt.task_id).entity

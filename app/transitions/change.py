@@ -11,7 +11,7 @@ from app.domain.board import AttemptEnded, Decision, StepDispatched, StepEnded, 
 from app.domain.digest import Json, canonical, text
 from app.domain.identity import WorldId
 from app.domain.world import World
-from app.store import board, clock, worlds
+from app.store import attempts, board, clock, worlds
 from app.store.engine import Tx
 from app.store.worlds import Receipt, WorldRow
 
@@ -31,7 +31,7 @@ class Command:
 
 @dataclass(slots=True)
 class Change:
-    """A tick under way: add facts to the world, append decisions; they are carried out at its end."""
+    """A tick under way: add facts to the world, append decisions for its end."""
 
     tx: Tx
     world: World
@@ -61,13 +61,13 @@ def changing(tx: Tx, world_id: WorldId, command: Command) -> Iterator[Change]:
 def _carry_out(tx: Tx, world: WorldId, decision: Decision) -> None:
     match decision:
         case StepEnded(attempt, step, state):
-            board.set_step_state(tx, world, attempt, step, state)
+            attempts.set_step_state(tx, world, attempt, step, state)
         case StepDispatched():
-            board.dispatch_step(tx, world, decision)
+            attempts.dispatch_step(tx, world, decision)
         case AttemptEnded(attempt, outcome):
-            board.end_attempt(tx, world, attempt, outcome)
+            attempts.end(tx, world, attempt, outcome)
         case TaskMoved(attempt, column):
-            board.move_task(tx, world, board.attempt(tx, world, attempt).task_id, column)
+            board.move_task(tx, world, attempts.get(tx, world, attempt).task_id, column)
         case _:
             assert_never(decision)
 

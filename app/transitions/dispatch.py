@@ -19,7 +19,7 @@ from app.domain.work_order import slug
 from app.events import Moment, emit
 from app.kinds import author, pull_request
 from app.kinds.reading import integer, string, strings
-from app.store import board, clock
+from app.store import attempts, board, clock
 from app.store.board import Repository, Task, WorkOrder
 from app.store.engine import Store
 from app.store.listening import wake
@@ -51,13 +51,13 @@ def dispatch(
         with changing(tx, world, Command("dispatch", actor, subject, reason)) as change:
             task = board.task(tx, world, task_id)
             order = board.work_order(tx, world, task.work_order)
-            latest = board.latest_attempt(tx, world, task_id)
+            latest = attempts.latest(tx, world, task_id)
             _check(task, order, active=latest is not None and latest.ended_at is None)
             number = 1 if latest is None else int(latest.number) + 1
             workflow = canonical({"v": 1, "steps": [list(step) for step in WORKFLOW]})
             tick = change.world.tick
-            board.add_attempt(tx, world, tick, attempt_id, task_id, number, workflow, actor, reason)
-            board.add_steps(tx, world, attempt_id, [(name, kind) for name, kind in WORKFLOW])
+            attempts.add(tx, world, tick, attempt_id, task_id, number, workflow, actor, reason)
+            attempts.add_steps(tx, world, attempt_id, [(name, kind) for name, kind in WORKFLOW])
             repository = board.repository(tx, world, order.repository)
             _add_dispatch(change, task, order, repository, attempt_id, number, base, clock.read(tx))
             board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)

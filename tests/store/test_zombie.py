@@ -36,6 +36,7 @@ from app.transitions.release import release
 pytestmark = [on_every_server, pytest.mark.contract("L2")]
 
 HOUR = timedelta(hours=1)
+DROP_TRIGGER = sql.SQL("drop trigger a_fence on fencepost.{}")
 CLASSES: dict[str, type[errors.Refused]] = {
     "ZF001": errors.StaleFence,
     "ZF002": errors.ClaimNotLive,
@@ -121,20 +122,6 @@ def zombie(request: pytest.FixtureRequest, common: Database) -> Iterator[Zombie]
         # the lease is in order, or alone to blame, however long the tests take
         clock.advance(LEASE if case is Case.EXPIRED_UNSWEPT else -HOUR)
         yield Zombie(case, presented)
-
-
-@pytest.fixture(scope="module")
-def session(common: Database) -> Iterator[psycopg.Connection]:
-    """A worker's plain session."""
-    with common.as_worker() as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def worker(common: Database) -> Iterator[Store]:
-    """The same login, through the code."""
-    with closing(open_store(common.worker_url, name="test-worker")) as worker:
-        yield worker
 
 
 @pytest.mark.parametrize("table", ROWS)
