@@ -20,7 +20,10 @@ def command() -> None:
 
 @command.command()
 def upgrade() -> None:
-    """Bring the schema to what this version expects; needs the owner's URL, or the embedded servers."""
+    """Bring the schema to what this version expects.
+
+    It needs the owner's URL, or the embedded servers.
+    """
     settings = config.read()
     if settings.database_url:
         revision = logins.upgrade(settings.database_url)

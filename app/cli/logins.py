@@ -21,7 +21,7 @@ APP, WORKER = roles.LESSER
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """Where the servers answer to whom; each URL may carry a password, so none is part of a repr."""
+    """Where the servers answer to whom; URLs may carry passwords, so none is part of a repr."""
 
     app_url: str = field(repr=False)
     worker_url: str | None = field(repr=False)

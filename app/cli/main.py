@@ -61,7 +61,7 @@ def fencepost() -> None:
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 refused, 3 unknown, 70 ours, 130 interrupted."""
+    """Run the command line and exit with the code of DESIGN §5."""
     sys.exit(failing.ending(lambda: fencepost.main(prog_name="fencepost", standalone_mode=False)))
 
 

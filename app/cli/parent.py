@@ -62,10 +62,10 @@ class Parent:
         """The name of a role that dies again and again, if there is one."""
         return next((name for name, count in self._deaths.items() if count >= HOPELESS), None)
 
-    def stop(self, grace: float, hurry: threading.Event | None = None) -> None:
+    def stop(self, grace: float, hurry: threading.Event | None = None, last: float = 10.0) -> None:
         """Ask every role to drain, then to hand its work back, then kill what is left.
 
-        `hurry` skips the wait for draining.
+        It waits `grace` seconds for the first and `last` for the second; `hurry` ends the first wait.
         """
         with self._lock:
             self._stopping.set()
@@ -73,7 +73,7 @@ class Parent:
         self._terminate(children)
         if not _all_ended(children, grace, hurry or threading.Event()):
             self._terminate(children)  # the second time it hands work back
-            if not _all_ended(children, 10.0, threading.Event()):
+            if not _all_ended(children, last, threading.Event()):
                 self._say("kills what does not end")
         for child in children:
             if child.poll() is None:

@@ -28,18 +28,19 @@ def embedded(home: Path) -> Iterator[Addresses]:
                 stop(home)
 
 
+def stop_unless_used(home: Path) -> bool:
+    """End the servers, whoever started them; False: another command uses them."""
+    with shared(home / "users.lock") as lock:
+        if not is_taken(lock):
+            return False
+        stop(home)
+        return True
+
+
 def stop(home: Path) -> None:
-    """End the servers of a home, whoever started them."""
+    """End the servers; the lock is held alone."""
     servers.stop(home)
     _mark(home).unlink(missing_ok=True)
-
-
-def is_used(home: Path) -> bool:
-    """Whether any command uses the servers of this home right now."""
-    if not (home / "users.lock").exists():
-        return False
-    with shared(home / "users.lock") as lock:
-        return not is_taken(lock)
 
 
 def _mark(home: Path) -> Path:

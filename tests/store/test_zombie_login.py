@@ -172,10 +172,13 @@ def full(common: Database) -> Iterator[psycopg.Connection]:
 
 
 @pytest.mark.contract("L7")
-@pytest.mark.parametrize("verb", ["update", "delete", "truncate"])
-@pytest.mark.parametrize("table", [*APPEND_ONLY, *KEPT])
+@pytest.mark.parametrize(
+    ("verb", "table"),
+    [("update", table) for table in APPEND_ONLY]
+    + [(verb, table) for verb in ("delete", "truncate") for table in (*APPEND_ONLY, *KEPT)],
+)
 def test_zombie_owner_cannot_rewrite_history(
-    table: str, verb: str, full: psycopg.Connection
+    verb: str, table: str, full: psycopg.Connection
 ) -> None:
     """Not even the owner changes evidence and history without taking the triggers away."""
     statements = {
@@ -185,10 +188,6 @@ def test_zombie_owner_cannot_rewrite_history(
     }
     statement = sql.SQL(statements[verb]).format(sql.Identifier(table))
 
-    if verb == "update" and table in KEPT:
-        assert full.execute(statement).rowcount > 0
-        full.rollback()
-        return
     with pytest.raises(psycopg.DatabaseError) as refusal:
         full.execute(statement)
     full.rollback()
@@ -220,6 +219,9 @@ def test_zombie_owner_cannot_change_what_is_set_once(
 @pytest.mark.contract("L8")
 def test_zombie_change_of_history_is_append_only_in_the_code(common: Database) -> None:
     """The refusal has its own word in the domain."""
-    with closing(open_store(common.owner_url, name="test-owner")) as owner:
-        with pytest.raises(AppendOnly), owner.begin() as tx:
-            tx.exec_driver_sql("truncate fencepost.receipts cascade")
+    with (
+        closing(open_store(common.owner_url, name="test-owner")) as owner,
+        pytest.raises(AppendOnly),
+        owner.begin() as tx,
+    ):
+        tx.exec_driver_sql("truncate fencepost.receipts cascade")

@@ -1,0 +1,162 @@
+"""`fencepost pull-requests`: the local forge's numbered requests."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from app import config
+from app.cli import stack
+from app.cli.shown import age, as_json, listing, plain
+from app.domain.errors import Ambiguous, NotFound
+from app.repository import requests
+from app.repository.mirror import Mirror
+from app.repository.requests import PullRequest
+from app.store.views.fleet import RepositorySeen, repositories_seen
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A request and where it was found."""
+
+    repository: RepositorySeen
+    mirror: Mirror
+    request: PullRequest
+
+
+@click.group()
+def command() -> None:
+    """List, show, close and merge pull requests.
+
+    A request is named by its number, or by REPOSITORY:NUMBER where several have that number.
+    """
+
+
+@command.command(name="list")
+@click.option("--state", type=click.Choice(["all", "open", "closed", "merged"]), default="all")
+@click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
+def list_(state: str, in_full: bool) -> None:
+    """List the requests of every repository, newest first."""
+    found = [one for one in _all() if state in ("all", one.request.state)]
+    if in_full:
+        return as_json([{**_facts(one), "repository": one.repository} for one in found])
+    rows = [
+        (f"#{one.request.number}", one.request.state, plain(one.request.title, 50),
+         one.repository.name, one.request.head, one.request.base, _age(one.request))
+        for one in found
+    ]  # fmt: skip
+    return listing(
+        ("number", "state", "title", "repository", "head", "base", "age"), rows,
+        empty="no pull request yet; `fencepost run -- COMMAND` ends with one",
+        then="fencepost pull-requests show NUMBER",
+    )  # fmt: skip
+
+
+@command.command()
+@click.argument("number")
+@click.option("--diff", is_flag=True, help="What it changes, as a patch, and nothing else.")
+@click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
+def show(number: str, diff: bool, in_full: bool) -> None:
+    """Show one request: where it stands, and its text with the evidence."""
+    one = _one(number)
+    if diff:
+        sys.stdout.buffer.write(requests.diff(one.mirror, one.request.number))
+    elif in_full:
+        as_json({**_facts(one), "repository": one.repository})
+    else:
+        _tell(one)
+
+
+@command.command()
+@click.argument("number")
+def close(number: str) -> None:
+    """Close an open request without merging it."""
+    one = _one(number)
+    requests.close(one.mirror, one.request.number)
+    print(f"closed #{one.request.number} of {one.repository.name}")
+    print("next: fencepost pull-requests list")
+
+
+@command.command()
+@click.argument("number")
+def merge(number: str) -> None:
+    """Merge an open request into the forge's base; nothing is pushed to where it came from."""
+    one = _one(number)
+    merged = requests.merge(one.mirror, one.request.number)
+    print(
+        f"merged #{merged.number} of {one.repository.name} into {merged.base}: {merged.merged_sha}"
+    )
+    print(f"next: git pull --ff-only {one.mirror.git_dir} {merged.base}")
+
+
+def fetch_command(git_dir: Path, branch: str) -> str:
+    """What the reader types in their clone to have the branch."""
+    return f"git fetch {git_dir} {branch}"
+
+
+def _tell(one: Known) -> None:
+    request = one.request
+    print(f"#{request.number} {plain(request.title)}")
+    rows = {
+        "state": request.state,
+        "repository": f"{one.repository.name} ({one.repository.url})",
+        "head": f"{request.head} {request.head_sha}",
+        "base": f"{request.base} {request.base_sha}",
+        "merged": request.merged_sha,
+        "age": _age(request),
+    }
+    for name, value in rows.items():
+        if value:
+            print(f"  {name:<11}{value}")
+    print()
+    print("\n".join(plain(line) for line in request.body.splitlines()))
+    print()
+    print(f"next: {fetch_command(one.mirror.git_dir, request.head)} && git diff HEAD...FETCH_HEAD")
+    if request.state == "open":
+        print(f"      fencepost pull-requests merge {request.number}")
+
+
+def _all() -> list[Known]:
+    settings = config.read()
+    with stack.opened(settings) as store, store.begin() as tx:
+        known = repositories_seen(tx)
+    found = []
+    for repository in known:
+        mirror = Mirror(settings.home / "forge" / f"{repository.id}.git")
+        if mirror.git_dir.is_dir():
+            found += [
+                Known(repository, mirror, request) for request in requests.list_requests(mirror)
+            ]
+    return sorted(found, key=lambda one: one.request.opened_at, reverse=True)
+
+
+def _one(named: str) -> Known:
+    repository, _, digits = named.rpartition(":")
+    number = digits.removeprefix("#")
+    found = [
+        one for one in _all()
+        if str(one.request.number) == number
+        and (not repository or one.repository.name == repository
+             or one.repository.id.startswith(repository))
+    ]  # fmt: skip
+    match found:
+        case [one]:
+            return one
+        case []:
+            raise NotFound(f"no request {named}", hint="see `fencepost pull-requests list`")
+        case _:
+            names = ", ".join(f"{one.repository.name}:{number}" for one in found)
+            raise Ambiguous(f"request {number} may be {names}", hint="name its repository")
+
+
+def _age(request: PullRequest) -> str:
+    return age(timedelta(seconds=time.time() - request.opened_at))
+
+
+def _facts(one: Known) -> dict[str, object]:
+    return {name: getattr(one.request, name) for name in PullRequest.__slots__}

@@ -1,0 +1,37 @@
+"""What roles write to their logs, shown on the terminal of their parent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+class Tail:
+    """One role's log from now on, line by line, each with the role's name before it."""
+
+    def __init__(self, home: Path, name: str) -> None:
+        self._file, self._name = home / "logs" / f"{name}.log", name
+        self._place = self._size()
+        self._rest = b""
+
+    def show(self) -> None:
+        """Print what was added since the last look."""
+        if self._size() < self._place:
+            self._place = 0  # the log made way for a new one
+        if not self._file.exists():
+            return
+        with self._file.open("rb") as log:
+            log.seek(self._place)
+            added = log.read()
+        self._place += len(added)
+        *lines, self._rest = (self._rest + added).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace")
+            safe = "".join(sign if sign.isprintable() else "·" for sign in text)
+            print(f"{self._name:<10} {safe}", file=sys.stderr, flush=True)
+
+    def _size(self) -> int:
+        try:
+            return self._file.stat().st_size
+        except FileNotFoundError:
+            return 0
