@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import sys
+import warnings
 
 from app import config, logs
 from app.broker.redis import Broker
@@ -44,12 +45,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     worker = Worker(name, settings.home, store, Keeper(store), Waker(store))
     sweep(worker.checkouts)
+    # as root is how containers and this machine's owner run it; agents' isolation is our own matter
+    warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     app = celery_app(redis_url, role=f"worker-{name}")
     register(app, worker)
     emit(Moment.ROLE_STARTED, role="worker", slots=slots, name=name)
     app.worker_main(
         [
-            "worker", "--pool=threads", f"--concurrency={slots}", f"--queues={','.join(KINDS)}",
+            "--quiet", "worker", "--pool=threads", f"--concurrency={slots}", f"--queues={','.join(KINDS)}",
             f"--hostname=fencepost-{name}", "--without-gossip", "--without-mingle",
             "--loglevel=WARNING", "--task-events",
         ]

@@ -41,11 +41,11 @@ def publish(run: Run) -> None:
     request = pull_request_request(run.activity.request)
     forge = FORGES[request.forge](Place(run.worker.mirrors, request.repository))
     bind(run.store, run.claim, request.operation)
-    looked_since = boot_time()
+    looked_since, unanswered = boot_time(), False
     while True:
         found = forge.find(request.head)
         calls, stopped = _calls(run)
-        unresolved = any(one.outcome is None for one in calls)
+        unresolved = unanswered or any(one.outcome is None for one in calls)
         permission = permit(
             found, Lineage(request.operation, request.head_sha, request.base),
             unresolved=unresolved, stop=stopped,
@@ -60,7 +60,8 @@ def publish(run: Run) -> None:
                 if isinstance(made, Observation):
                     record(run.store, run.claim, made)
                     return None
-                looked_since = boot_time()
+                # refused or uncertain: what is there must show itself; no second call either way
+                looked_since, unanswered = boot_time(), True
             case KeepLooking():
                 if run.held.interrupt.wait(_LOOK_EVERY.total_seconds()) and run.held.is_lost:
                     return None

@@ -16,7 +16,7 @@ from app.dispatcher.loop import Turn
 from app.domain.errors import FencepostError
 from app.events import Moment, emit
 from app.parentage import watch_parent
-from app.store import footing
+from app.store import footing, installation
 from app.store.engine import open_store
 from app.store.listening import Listener
 
@@ -37,6 +37,8 @@ def main() -> int:
         redis_url = config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
         store = open_store(url, name="fencepost-dispatcher")
         footing.check(store, footing.Login.APP)
+        with store.begin() as tx:
+            named = installation.name(tx)
     except FencepostError as fault:
         emit(Moment.TROUBLE, code=fault.code, what=fault.message, hint=fault.advice)
         return 2
@@ -44,7 +46,7 @@ def main() -> int:
     publisher = Publisher(celery_app(redis_url, role="dispatcher"))
     turns = [
         Turn("project", functools.partial(projector.turn, store, settings.lease)),
-        Turn("relay", functools.partial(relay.turn, store, broker, publisher)),
+        Turn("relay", functools.partial(relay.turn, store, broker, publisher, named)),
         Turn("stage", functools.partial(stager.turn, store)),
         Turn("tick", functools.partial(ticker.turn, store)),
         Turn("reap", functools.partial(reaper.turn, store), every=SWEEP),

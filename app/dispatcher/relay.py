@@ -9,15 +9,15 @@ from app.broker.publisher import Publisher
 from app.broker.redis import Broker
 from app.events import Moment, emit
 from app.kinds.registry import KINDS
-from app.store import deliveries, installation
+from app.store import deliveries
 from app.store.deliveries import Cause
 from app.store.engine import Store
 from app.transitions.deliver import deliver
 
 
-def turn(store: Store, broker: Broker, publisher: Publisher) -> int:
+def turn(store: Store, broker: Broker, publisher: Publisher, installation: str) -> int:
     """Send what fits, then mark it sent; sending again after a crash in between does no harm."""
-    sent = _replace_after_a_wipe(store, broker)
+    sent = _replace_after_a_wipe(store, broker, installation)
     for kind in KINDS:
         room = window.room(broker, kind)
         with store.begin() as tx:
@@ -31,16 +31,14 @@ def turn(store: Store, broker: Broker, publisher: Publisher) -> int:
     return sent
 
 
-def _replace_after_a_wipe(store: Store, broker: Broker) -> int:
-    with store.begin() as tx:
-        name = installation.name(tx)
-    if not broker.was_wiped(name):
+def _replace_after_a_wipe(store: Store, broker: Broker, installation: str) -> int:
+    if not broker.was_wiped(installation):
         return 0
     replaced = 0
     for kind in KINDS:
         with store.begin() as tx:
             lost = deliveries.published_unclaimed(tx, kind, timedelta(0))
         replaced += sum(deliver(store, key, Cause.WIPED) for key in lost)
-    broker.mark(name)
+    broker.mark(installation)
     emit(Moment.BROKER_WIPED, replaced=replaced)
     return replaced

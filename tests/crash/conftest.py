@@ -22,6 +22,13 @@ def work(stack: Stack) -> tuple[str, str]:
 
 
 @pytest.fixture
+def waiting(stack: Stack) -> str:
+    """The same command, which ends only once there is a file `go` outside."""
+    wait = f"until [ -e {stack.outside}/go ]; do sleep 0.05; done"
+    return f"{stack.counted('author')}; {wait}; echo 'y = 2' >> a.py"
+
+
+@pytest.fixture
 def killed_at(stack: Stack) -> Callable[[Role], None]:
     """Kill a role at its moment, and throw away every other process and all of Redis."""
 

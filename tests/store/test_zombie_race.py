@@ -284,7 +284,8 @@ def second_delivery(database: Database, held: Claim) -> None:
     """A delivery beside a live claim, as a dispatcher that judged too early would have made it."""
     with database.as_app() as app_session:
         app_session.execute(
-            "insert into fencepost.deliveries (world_id, kind, activity_id, number, cause, deadline)"
+            "insert into fencepost.deliveries"
+            " (world_id, kind, activity_id, number, cause, deadline)"
             " values (%s, %s, %s, 2, 'lost_worker', clock_timestamp() + interval '1 hour')",
             (held.key.world, held.key.kind, held.key.activity),
         )
