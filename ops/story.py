@@ -5,8 +5,8 @@ Nothing here is scripted output: every number is read back from the database or 
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import wreck
@@ -23,6 +24,8 @@ CLONE = Path(__file__).resolve().parents[1]
 HOME = CLONE / ".fencepost"
 #: Seconds; short, so that one need not wait long to see a recovery.
 LEASE = 6
+#: Few, so that work has to wait.
+SLOTS = 2
 RUFF = "ruff format --quiet --line-length 79 src"
 CHECK = "PYTHONPATH=src python -m pytest -q -p no:cacheprovider tests/test_lists.py"
 
@@ -39,7 +42,7 @@ def main() -> int:
     fencepost("down", quiet=True)
     try:
         library = make_repository(HOME / "sources", HOME / "library" / "humanize")
-        fencepost("up", "--detach")
+        fencepost("up", "--detach", "--slots", str(SLOTS))
         with wreck.Scene.of(HOME) as scene:
             _main_job(library)
             _kill_the_worker(scene, library, scratch)
@@ -81,10 +84,10 @@ def _kill_the_worker(scene: wreck.Scene, library: Path, scratch: Path) -> None:
 def _flush_redis(scene: wreck.Scene, library: Path, scratch: Path) -> None:
     chapter("3. FLUSHALL with work queued")
     ran = scratch / "flushed"
-    attempts = [
-        detached(library, f"echo ran >> {ran}; sleep 2; {RUFF}", title=f"Flushed {number}")
-        for number in range(6)
-    ]
+    shell = f"echo ran >> {ran}; sleep 6; {RUFF}"
+    with ThreadPoolExecutor() as pool:
+        titles = [f"Flushed {number}" for number in range(2 * SLOTS + 1)]
+        attempts = list(pool.map(lambda title: detached(library, shell, title), titles))
     waited(lambda: scene.queued() > 0, "messages wait in Redis")
     say(f"{scene.queued()} messages wait in Redis; FLUSHALL")
     scene.flush()
@@ -116,17 +119,16 @@ def _counts(scene: wreck.Scene) -> None:
 def detached(library: Path, shell: str, title: str = "Reformat") -> str:
     """Dispatch a shell command and return its attempt."""
     said = fencepost(
-        "run", "--detach", "--json", "--title", title, "--repo", str(library), "--path", "src/**",
+        "run", "--detach", "--title", title, "--repo", str(library), "--path", "src/**",
         "--", "sh", "-c", shell, quiet=True,
     )  # fmt: skip
-    attempt: str = json.loads(said.splitlines()[-1])["attempt"]
-    return attempt
+    return said.split()[-1]
 
 
 def fencepost(*arguments: str, quiet: bool = False) -> str:
     """Type a command, as a reader would; a failure ends the demo."""
     if not quiet:
-        say("$ fencepost " + " ".join(_typed(word) for word in arguments))
+        say("$ fencepost " + shlex.join(arguments))
     done = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", *arguments],
         stdout=subprocess.PIPE if quiet else None, stderr=subprocess.PIPE if quiet else None,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import platform
 import sys
 import warnings
+
+from celery.signals import worker_shutting_down
 
 from app import config, logs
 from app.broker.redis import Broker
@@ -49,15 +52,28 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     app = celery_app(redis_url, role=f"worker-{name}")
     register(app, worker)
+    _hand_back_when_told_twice(worker.keeper)
     emit(Moment.ROLE_STARTED, role="worker", slots=slots, name=name)
     app.worker_main(
         [
-            "--quiet", "worker", "--pool=threads", f"--concurrency={slots}", f"--queues={','.join(KINDS)}",
+            "--quiet", "worker", "--pool=threads", f"--concurrency={slots}",
+            f"--queues={','.join(KINDS)}",
             f"--hostname=fencepost-{name}", "--without-gossip", "--without-mingle",
             "--loglevel=WARNING", "--task-events",
         ]
     )  # fmt: skip
     return 0
+
+
+def _hand_back_when_told_twice(keeper: Keeper) -> None:
+    """The first SIGTERM drains, which is Celery's part; the second hands work back (Q06)."""
+    told = itertools.count(1)
+
+    def hear(**_: object) -> None:
+        if next(told) == 2:
+            keeper.hand_back()
+
+    worker_shutting_down.connect(hear, weak=False)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ class Held:
     def __init__(self, claim: Claim, lease: timedelta) -> None:
         self.claim = claim
         self.lease = lease
-        self.interrupt = threading.Event()  #: set by a stop and by the loss of the lease
+        self.interrupt = threading.Event()  #: whatever runs must end, for any of the reasons below
+        self.leave = threading.Event()  #: the lease is lost, or the work is handed back
         self.is_lost = False
         self.stop: Stop | None = None
         self.renewed_at = boot_time()
@@ -37,6 +38,11 @@ class Held:
     def lose(self) -> None:
         """The lease is gone: whatever runs must end."""
         self.is_lost = True
+        self.hand_back()
+
+    def hand_back(self) -> None:
+        """Another worker shall have it: whatever runs must end, and the claim be released."""
+        self.leave.set()
         self.interrupt.set()
 
     def heed(self, stop: Stop | None) -> None:
@@ -54,6 +60,7 @@ class Keeper:
         self._held: dict[tuple[object, int], Held] = {}
         self._lock = threading.Lock()
         self._changed = threading.Event()
+        self.is_leaving = False  #: this process takes no more work
         threading.Thread(target=self._beat, name="keeper", daemon=True).start()
 
     @contextmanager
@@ -62,12 +69,22 @@ class Keeper:
         held, key = Held(claim, lease), (claim.key, claim.fence)
         with self._lock:
             self._held[key] = held
+        if self.is_leaving:
+            held.hand_back()
         self._changed.set()
         try:
             yield held
         finally:
             with self._lock:
                 del self._held[key]
+
+    def hand_back(self) -> None:
+        """End whatever runs here, release its claims, and take no more."""
+        self.is_leaving = True
+        with self._lock:
+            held = list(self._held.values())
+        for one in held:
+            one.hand_back()
 
     def _beat(self) -> None:
         while True:

@@ -28,6 +28,7 @@ from app.transitions.bind import bind
 from app.transitions.call import call
 from app.transitions.hold import hold
 from app.transitions.record import record
+from app.transitions.release import release
 from workers.forges import FORGES
 from workers.forges.base import Forge, Place, RequestDraft
 from workers.keeper import boot_time
@@ -41,14 +42,15 @@ def publish(run: Run) -> None:
     request = pull_request_request(run.activity.request)
     forge = FORGES[request.forge](Place(run.worker.mirrors, request.repository))
     bind(run.store, run.claim, request.operation)
+    lineage = Lineage(request.operation, request.head_sha, request.base)
     looked_since, unanswered = boot_time(), False
+    made: ForgeRequest | None = None
     while True:
-        found = forge.find(request.head)
+        found = [made] if made else forge.find(request.head)
         calls, stopped = _calls(run)
         unresolved = unanswered or any(one.outcome is None for one in calls)
         permission = permit(
-            found, Lineage(request.operation, request.head_sha, request.base),
-            unresolved=unresolved, stop=stopped,
+            found, lineage, unresolved=unresolved, stop=stopped,
             window_passed=boot_time() - looked_since > forge.settle_window.total_seconds(),
         )  # fmt: skip
         emit(Moment.DECIDED, **run.claim.facts(), permission=type(permission).__name__)
@@ -56,15 +58,15 @@ def publish(run: Run) -> None:
             case Adopt(request=known):
                 return _adopt(run, known, calls)
             case Create():
-                made = _create(run, request, forge)
-                if isinstance(made, Observation):
-                    record(run.store, run.claim, made)
+                answered = _create(run, request, forge)
+                if isinstance(answered, Observation):
+                    record(run.store, run.claim, answered)
                     return None
                 # refused or uncertain: what is there must show itself; no second call either way
-                looked_since, unanswered = boot_time(), True
+                made, looked_since, unanswered = answered, boot_time(), True
             case KeepLooking():
-                if run.held.interrupt.wait(_LOOK_EVERY.total_seconds()) and run.held.is_lost:
-                    return None
+                if run.held.leave.wait(_LOOK_EVERY.total_seconds()):
+                    return _leave(run)
             case AskPerson(trouble, reason):
                 return hold(run.store, run.claim, trouble, reason)
             case EndCanceled():
@@ -74,6 +76,11 @@ def publish(run: Run) -> None:
                 assert_never(permission)
 
 
+def _leave(run: Run) -> None:
+    if not run.held.is_lost:
+        release(run.store, run.claim, "left to the next claim", timedelta(0))
+
+
 def _calls(run: Run) -> tuple[list[EffectCall], bool]:
     with run.store.begin() as tx:
         calls = evidence.calls_of(tx, run.claim.key)
@@ -81,8 +88,13 @@ def _calls(run: Run) -> tuple[list[EffectCall], bool]:
     return calls, stopped
 
 
-def _create(run: Run, request: PullRequestRequest, forge: Forge) -> Observation | None:
-    """One call under one row; None: look again, whatever the answer was."""
+def _create(
+    run: Run, request: PullRequestRequest, forge: Forge
+) -> ForgeRequest | Observation | None:
+    """One call under one row: what it made, how it failed for good, or None: look again.
+
+    What it made is judged like any other: its head may have moved before the forge took it.
+    """
     draft = RequestDraft(request.title, request.body, request.head, request.base, request.operation)
     sent = canonical(
         {
@@ -103,7 +115,7 @@ def _create(run: Run, request: PullRequestRequest, forge: Forge) -> Observation 
         return None  # the call stays unresolved: look, and never send another
     emit(Moment.OPENED, **run.claim.facts(), number=made.number)
     answer(run.store, run.claim, row, "created", canonical(_shown(made)))
-    return _observation(made)
+    return made
 
 
 def _adopt(run: Run, known: ForgeRequest, calls: list[EffectCall]) -> None:

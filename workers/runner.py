@@ -10,6 +10,7 @@ from app.domain.errors import (
     ClaimNotLive,
     FencepostError,
     HostFailed,
+    OurFault,
     PushLost,
     PushRefused,
     RemoteUnreadable,
@@ -49,6 +50,8 @@ MOST_WAITS = 60
 
 def run(worker: Worker, message: Message) -> None:
     """Claim, and carry the activity as far as it goes; refused claims are recorded and dropped."""
+    if worker.keeper.is_leaving:
+        return  # the message is replaced, and another worker takes it
     taken = claim(worker.store, message.key, message.delivery, worker.name)
     if isinstance(taken, Verdict):
         return
@@ -68,6 +71,9 @@ def run(worker: Worker, message: Message) -> None:
             _hand_back(this, fault)
         except OSError as fault:
             _hand_back(this, HostFailed(f"{type(fault).__name__}: {fault}"))
+        except Exception as fault:
+            _hand_back(this, OurFault(f"{type(fault).__name__}: {fault}"))
+            raise
         finally:
             this.journal.close()
     worker.waker.wake()

@@ -13,6 +13,15 @@ from app.domain.errors import DeliveryError, FencepostError, ProviderError, Refu
 
 DONE, FAILED, REFUSED, UNKNOWN, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 70, 130
 
+#: What to do, where the error itself cannot know.
+ADVICE = {
+    "database_unreachable": "start it, or correct FENCEPOST_DATABASE_URL",
+    "database_unfit": "see `fencepost database current`, and which login the URL is of",
+    "redis_unreachable": "start it, or correct FENCEPOST_REDIS_URL",
+    "git_failed": "see what git says above; `fencepost status` shows what is under way",
+    "remote_unreadable": "see that `git ls-remote` works on it, then try again",
+}
+
 #: First match wins.
 EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (Refused, REFUSED),
@@ -53,7 +62,7 @@ def _told(fault: BaseException) -> int:
         traceback.print_exception(fault)
     match fault:
         case FencepostError():
-            _say(fault.message, fault.code, fault.advice)
+            _say(fault.message, fault.code, fault.advice or ADVICE.get(fault.code, ""))
         case click.UsageError():
             where = fault.ctx.command_path if fault.ctx else "fencepost"
             _say(fault.format_message(), "usage", f"see `{where} --help`")

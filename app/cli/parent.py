@@ -65,7 +65,7 @@ class Parent:
     def stop(self, grace: float, hurry: threading.Event | None = None, last: float = 10.0) -> None:
         """Ask every role to drain, then to hand its work back, then kill what is left.
 
-        It waits `grace` seconds for the first and `last` for the second; `hurry` ends the first wait.
+        It waits `grace` seconds for the first, which `hurry` ends, and `last` for the second.
         """
         with self._lock:
             self._stopping.set()

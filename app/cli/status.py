@@ -12,9 +12,11 @@ from app import config
 from app.broker.redis import Broker
 from app.cli import record, stack
 from app.cli.logins import Logins
+from app.cli.record import Record
 from app.cli.shown import age, as_json, painted
+from app.config import Settings
 from app.domain.errors import RedisUnreachable
-from app.embedded import process
+from app.embedded import process, servers
 from app.kinds.registry import KINDS
 from app.store.views.fleet import Counts, QueueSeen, counts, queues_seen
 
@@ -30,14 +32,23 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue, both depths side by side (Q02)."""
+
+    postgres: QueueSeen
+    redis: int | None  #: messages; None: Redis does not answer
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """Everything at one glance."""
 
     home: str
-    servers: str
+    servers: str  #: embedded, at rest, or given
+    up: int | None  #: pid of the parent
     roles: list[Role]
     workers: int | None  #: connected to Redis, on any machine; None: Redis does not answer
-    queues: list[tuple[QueueSeen, int | None]]  #: beside each, its messages in Redis
+    queues: list[Queue]
     counts: Counts
 
 
@@ -46,25 +57,31 @@ class Status:
 def command(in_full: bool) -> None:
     """Show servers, roles, both depths of every queue, and what is under way."""
     settings = config.read()
+    up = record.find_up(settings.home)
+    where = _servers(settings, up)
     with stack.joined(settings) as found, stack.store_of(found) as store:
         with store.begin() as tx:
             queues, totals = queues_seen(tx, list(KINDS)), counts(tx)
         workers, depths = _redis(found)
-    up = record.find_up(settings.home)
-    where = "given" if settings.database_url and not up else "embedded"
     seen = Status(
-        str(settings.home),
-        "given" if up and not up.embedded else where,
-        [
-            Role(name, child.pid, process.is_alive(child.process),
-                 timedelta(seconds=time.time() - child.since))
-            for name, child in (up.roles if up else {}).items()
-        ],
-        workers,
-        [(queue, depths.get(queue.kind)) for queue in queues],
-        totals,
+        str(settings.home), where, up.pid if up else None, _roles(up), workers,
+        [Queue(one, depths.get(one.kind)) for one in queues], totals,
     )  # fmt: skip
     return as_json(seen) if in_full else _tell(seen)
+
+
+def _servers(settings: Settings, up: Record | None) -> str:
+    if (settings.database_url and not up) or (up and not up.embedded):
+        return "given"
+    return "embedded" if servers.running(settings.home) else "embedded, at rest"
+
+
+def _roles(up: Record | None) -> list[Role]:
+    now = time.time()
+    return [
+        Role(name, child.pid, process.is_alive(child.process), timedelta(seconds=now - child.since))
+        for name, child in (up.roles if up else {}).items()
+    ]
 
 
 def _redis(found: Logins) -> tuple[int | None, dict[str, int]]:
@@ -80,20 +97,23 @@ def _redis(found: Logins) -> tuple[int | None, dict[str, int]]:
 
 
 def _tell(seen: Status) -> None:
-    print(f"home      {seen.home}")
-    print(f"servers   {seen.servers}; Postgres answers, "
-          + ("Redis answers" if seen.workers is not None else painted("Redis does not", "red")))  # fmt: skip
-    if not seen.roles:
-        print("stack     no `up` runs here")
+    redis = "Redis answers" if seen.workers is not None else painted("Redis does not", "red")
+    _row("home", seen.home)
+    _row("servers", f"{seen.servers}; Postgres answers, {redis}")
+    _row("stack", f"up, pid {seen.up}" if seen.up else "no `up` runs here")
     for role in seen.roles:
         state = "runs" if role.alive else painted("ended; its parent starts it again", "red")
-        print(f"{role.name:<10}pid {role.pid}, {state}, since {age(role.since)}")
-    print(f"workers   {seen.workers if seen.workers is not None else '?'} connected")
-    for queue, depth in seen.queues:
-        redis = "?" if depth is None else depth
-        oldest = f", oldest {age(queue.oldest)}" if queue.oldest else ""
-        print(f"queue     {queue.kind}: {queue.waiting} in Postgres, {redis} in Redis, "
-              f"{queue.running} running{oldest}")  # fmt: skip
+        _row(role.name, f"pid {role.pid}, {state}, since {age(role.since)}")
+    _row("workers", f"{'?' if seen.workers is None else seen.workers} connected")
+    for queue in seen.queues:
+        rows, messages = queue.postgres, "?" if queue.redis is None else queue.redis
+        oldest = f", oldest {age(rows.oldest)}" if rows.oldest else ""
+        _row("queue", f"{rows.kind}: {rows.waiting} in Postgres, {messages} in Redis, "
+                      f"{rows.running} running{oldest}")  # fmt: skip
     total = seen.counts
-    print(f"attempts  {total.active} active, {total.unknown} unknown, {total.dead} dead letters")
+    _row("attempts", f"{total.active} active, {total.unknown} unknown, {total.dead} dead letters")
     print("next: " + ("fencepost attempts list" if total.active else "fencepost run -- COMMAND"))
+
+
+def _row(name: str, value: str) -> None:
+    print(f"{name:<12}{value}")

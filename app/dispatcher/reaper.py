@@ -1,4 +1,4 @@
-"""What was lost is found again: expired leases, lost messages, work that waits for nobody."""
+"""What was lost is found again: expired leases, lost messages, work that nobody will end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from datetime import timedelta
 
 from app.broker.redis import Broker
 from app.kinds.registry import KINDS
-from app.store import claims, deliveries
+from app.store import activities, claims, deliveries
 from app.store.deliveries import Cause
 from app.store.engine import Store
 from app.transitions.deliver import deliver
 from app.transitions.expire import expire
+from app.transitions.withdraw import withdraw
 
 #: A message that left an empty queue is claimed within milliseconds, or it was lost.
 UNCLAIMED_GRACE = timedelta(seconds=5)
@@ -19,18 +20,21 @@ _CAUSES = {"expired": Cause.LOST_WORKER, "released": Cause.RELEASED, "held": Cau
 
 
 def turn(store: Store) -> int:
-    """End what expired and deliver what waits for nobody; needs no Redis."""
+    """End what expired or was canceled unclaimed, deliver what waits for nobody; needs no Redis."""
     with store.begin() as tx:
         lost = claims.expired(tx)
     for claim in lost:
         expire(store, claim)
     with store.begin() as tx:
+        canceled = activities.canceled_untouched(tx)
+    withdrawn = sum(withdraw(store, key) for key in canceled)
+    with store.begin() as tx:
         waiting = deliveries.undelivered(tx)
-    done = sum(
+    delivered = sum(
         deliver(store, key, _CAUSES.get(ended or "", Cause.DECIDED), delay)
         for key, ended, delay in waiting
     )
-    return len(lost) + done
+    return len(lost) + withdrawn + delivered
 
 
 def replace_lost_messages(store: Store, broker: Broker) -> int:

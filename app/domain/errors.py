@@ -4,7 +4,8 @@
     ├── Refused          a rule said no; nothing changed
     ├── ProviderError    the outside world (git, a forge, a program) did not do its part
     ├── DeliveryError    a message that cannot be worked on
-    └── SetupError       what this process stands on is missing or unfit
+    ├── SetupError       what this process stands on is missing or unfit
+    └── OurFault         a mistake in Fencepost itself
 
 A class is named as the fact. `code` is stable and meant for programs; `hint` says what to do.
 """
@@ -209,6 +210,13 @@ class HostFailed(ProviderError):
 
     code = "host_failed"
     hint = "look at the worker's log; `df` and `ulimit` say what is short"
+
+
+class OurFault(FencepostError):
+    """A mistake in Fencepost itself; the worker's log has the whole of it."""
+
+    code = "our_fault"
+    hint = "report it, with the worker's log"
 
 
 class RemoteUnreadable(ProviderError):

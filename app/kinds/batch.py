@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from app.domain.digest import Json
 from app.domain.errors import Refused
 from app.domain.identity import EntityId
 from app.domain.result import ResultRef
 from app.domain.world import Fact, Relation, World
-from app.kinds.reading import integers
 
 
 class IncompleteBinding(Refused):
@@ -54,34 +53,49 @@ class Batch:
 
 
 def check_binding(
-    marker: Fact, result: ResultRef, facts: Iterable[Fact], relations: Iterable[Relation]
+    marker: Fact,
+    result: ResultRef,
+    facts: Iterable[Fact],
+    relations: Iterable[Relation],
+    dispatches: Collection[str],
 ) -> None:
     """Hold a marker against its result and the facts and edges of the same receipt.
 
-    Raises IncompleteBinding when anything it names is missing or different. What processors added
-    in the same tick is theirs and does not count.
+    Raises IncompleteBinding unless it names all of them, as they are, and nothing else. What
+    processors added in the same tick (`dispatches`) is theirs and does not count.
     """
-    named = marker.value
+    named, edges = marker.value, list(relations)
     if (named.get("kind"), named.get("activity")) != (result.key.kind, result.key.activity):
         raise IncompleteBinding("the marker names another activity")
     if named.get("result") != result.digest or named.get("outcome") != result.outcome:
         raise IncompleteBinding("the marker names another result")
-    here = {tuple(_fact_row(fact)) for fact in facts}
-    if missing := [row for row in _rows(named, "facts") if row not in here]:
-        raise IncompleteBinding(f"facts are missing or different: {missing[:3]}")
-    drawn = {tuple(_edge_row(edge)) for edge in relations}
-    if missing := [row for row in _rows(named, "relations") if row not in drawn]:
-        raise IncompleteBinding(f"edges are missing: {missing[:3]}")
-    members = {row[0] for row in here}
-    if not set(integers(named, "entities")) <= members:
-        raise IncompleteBinding("entities are missing")
+    members = _connected(marker.entity, edges)
+    own = [
+        fact
+        for fact in facts
+        if fact.entity in members and fact.component not in (marker.component, *dispatches)
+    ]
+    complete: dict[str, Sequence[Json]] = {
+        "entities": sorted(members),
+        "facts": sorted(map(_fact_row, own)),
+        "relations": sorted(_edge_row(edge) for edge in edges if edge.source in members),
+    }
+    for name, expected in complete.items():
+        if not expected or named.get(name) != expected:
+            raise IncompleteBinding(f"the marker does not name the {name} of its receipt")
 
 
-def _rows(value: Mapping[str, Json], name: str) -> list[tuple[Json, ...]]:
-    found = value.get(name)
-    if not isinstance(found, list) or not found or not all(isinstance(row, list) for row in found):
-        raise IncompleteBinding(f"the marker names no {name}")
-    return [tuple(row) for row in found]
+def _connected(entity: EntityId, edges: list[Relation]) -> set[EntityId]:
+    """The entities of one result: they alone are sources of the receipt's edges."""
+    sources = {edge.source for edge in edges}
+    found, todo = set(), [entity]
+    while todo:
+        here = todo.pop()
+        found.add(here)
+        near = {edge.source for edge in edges if edge.target == here}
+        near |= {edge.target for edge in edges if edge.source == here} & sources
+        todo += near - found
+    return found
 
 
 def _fact_row(fact: Fact) -> list[Json]:

@@ -76,6 +76,16 @@ def set_stop(tx: Tx, key: ActivityKey, stop: Stop) -> None:
     )
 
 
+def canceled_untouched(tx: Tx, limit: int = 500) -> list[ActivityKey]:
+    """Activities that were canceled before anybody claimed them."""
+    rows = tx.execute(
+        select(activities.c.world_id, activities.c.kind, activities.c.activity_id)
+        .where(activities.c.stop == Stop.CANCEL, activities.c.fence == 0)
+        .limit(limit)
+    )
+    return [ActivityKey(WorldId(row[0]), Kind(row[1]), ActivityId(row[2])) for row in rows]
+
+
 def is_waiting(tx: Tx, key: ActivityKey) -> bool:
     """Whether it could be claimed: no result, no open claim, not held."""
     for table, is_open in (

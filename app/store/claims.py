@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, text, union_all, update
 
 from app.domain.identity import (
     ActivityId,
@@ -24,7 +24,7 @@ from app.domain.recovery import Stop
 from app.store import clock
 from app.store.engine import Tx
 from app.store.fencing import of_key
-from app.store.schema import claims, starts
+from app.store.schema import claims, effect_calls, starts, unknowns
 
 
 class Verdict(StrEnum):
@@ -157,19 +157,18 @@ def end_if_expired(tx: Tx, key: ActivityKey, fence: Fence) -> bool:
 
 
 def fruitless(tx: Tx, key: ActivityKey) -> int:
-    """How many claims in a row ended without a start, counted from the newest."""
-    began = select(starts.c.fence).where(of_key(starts, key))
-    rows = tx.execute(
-        select(claims.c.fence.in_(began).label("began"))
-        .where(of_key(claims, key), claims.c.ended.is_not(None))
-        .order_by(claims.c.fence.desc()).limit(20)
-    ).scalars()  # fmt: skip
-    count = 0
-    for began_here in rows:
-        if began_here:
-            break
-        count += 1
-    return count
+    """How many claims ended since the last one that started, called, or asked a person."""
+    marks = union_all(
+        *(
+            select(table.c.fence).where(of_key(table, key))
+            for table in (starts, effect_calls, unknowns)
+        )
+    ).subquery()
+    newest = select(func.coalesce(func.max(marks.c.fence), 0)).scalar_subquery()
+    return tx.execute(
+        select(func.count()).select_from(claims)
+        .where(of_key(claims, key), claims.c.ended.is_not(None), claims.c.fence > newest)
+    ).scalar_one()  # fmt: skip
 
 
 def unreadable_before(tx: Tx, claim: Claim, detail: str) -> int:

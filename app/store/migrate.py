@@ -8,9 +8,11 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import DBAPIError
 
 from app.domain.errors import DatabaseUnfit
 from app.store import roles
+from app.store.engine import translated
 
 _SCRIPTS = Path(__file__).with_name("migrations")
 
@@ -18,23 +20,14 @@ _SCRIPTS = Path(__file__).with_name("migrations")
 def upgrade(owner: Engine) -> str:
     """Create what is missing, roles included, and return the revision; repeating it is harmless.
 
-    A login that may not create roles while some are missing is DatabaseUnfit.
+    A login that may not create roles while some are missing is DatabaseUnfit, as is one that does
+    not own the database; a server that does not answer is DatabaseUnreachable.
     """
-    with owner.begin() as connection:
-        connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost migrate'))"))
-        _refuse_old_servers(connection)
-        absent = roles.missing(connection)
-        if absent and not roles.may_create(connection):
-            raise DatabaseUnfit(
-                f"roles are missing: {', '.join(absent)}",
-                hint="run the SQL that `fencepost database roles` prints, as an administrator",
-            )
-        roles.create_missing(connection)
-        roles.keep_others_out(connection)
-        connection.exec_driver_sql("create schema if not exists fencepost")
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    try:
+        with owner.begin() as connection:
+            _upgrade(connection)
+    except DBAPIError as fault:
+        raise translated(fault) from fault
     return head()
 
 
@@ -54,6 +47,23 @@ def head() -> str:
     found = ScriptDirectory.from_config(_config()).get_current_head()
     assert found is not None
     return found
+
+
+def _upgrade(connection: Connection) -> None:
+    connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost migrate'))"))
+    _refuse_old_servers(connection)
+    absent = roles.missing(connection)
+    if absent and not roles.may_create(connection):
+        raise DatabaseUnfit(
+            f"roles are missing: {', '.join(absent)}",
+            hint="run the SQL that `fencepost database roles` prints, as an administrator",
+        )
+    roles.create_missing(connection)
+    roles.keep_others_out(connection)
+    connection.exec_driver_sql("create schema if not exists fencepost")
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
 
 
 def _config() -> Config:

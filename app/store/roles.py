@@ -7,6 +7,7 @@ acts, `fencepost_fence` owns the trigger and the functions (PROTOCOL §1).
 from __future__ import annotations
 
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
 LESSER = ("fencepost_app", "fencepost_worker")
 DEFINER = "fencepost_fence"
@@ -45,13 +46,17 @@ def may_create(connection: Connection) -> bool:
 
 
 def create_missing(connection: Connection) -> None:
-    """Make the missing roles, without passwords; they are cluster-wide, so one at a time."""
-    connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost roles'))"))
+    """Make the missing roles, without passwords.
+
+    They belong to the whole server: another database's upgrade may make them at the same time.
+    """
     for name in missing(connection):
-        login = "nologin" if name == DEFINER else "login"
-        connection.exec_driver_sql(f"create role {name} {login}")
-        if name == DEFINER:
-            connection.exec_driver_sql(f"grant {DEFINER} to current_user")
+        try:
+            with connection.begin_nested():
+                _create(connection, name)
+        except DBAPIError:
+            if name in missing(connection):
+                raise
 
 
 def keep_others_out(connection: Connection) -> None:
@@ -65,6 +70,14 @@ def set_password(connection: Connection, role: str, password: str) -> None:
     """Give a login its password (as a scram verifier made by the server)."""
     literal = password.replace("'", "''")
     connection.exec_driver_sql(f"alter role {_quoted(role)} login password '{literal}'")
+
+
+def _create(connection: Connection, name: str) -> None:
+    if name in LESSER:
+        connection.exec_driver_sql(f"create role {name} login")
+    else:
+        connection.exec_driver_sql(f"create role {name} nologin")
+        connection.exec_driver_sql(f"grant {name} to current_user")
 
 
 def _quoted(name: str) -> str:

@@ -405,7 +405,7 @@ verdicts = Table(
     Column("kind", Text, nullable=False),
     Column("activity_id", Text, nullable=False),
     Column("delivery", BigInteger),
-    Column("verdict", Text, Identity(always=True), nullable=False),
+    Column("verdict", Text, nullable=False),
     Column("worker", Text, nullable=False),
     Column("recorded_at", When, nullable=False),
 )

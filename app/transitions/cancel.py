@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from app.domain.errors import WrongState
-from app.domain.identity import ActivityKey, EntityId, WorldId
+from app.domain.identity import EntityId, WorldId
 from app.domain.recovery import Stop
-from app.domain.result import Outcome
-from app.events import Moment, emit
 from app.kinds.author import CANCEL_REQUEST
-from app.kinds.ending import ending
-from app.store import activities, attempts, board, claims, results
-from app.store.claims import Verdict
+from app.store import activities, attempts, board
 from app.store.deliveries import Cause
 from app.store.engine import Store
 from app.store.listening import wake
 from app.transitions.change import Command, changing
 from app.transitions.deliver import deliver
+from app.transitions.withdraw import withdraw
 
 
 def cancel(store: Store, world: WorldId, actor: str, attempt_id: str, reason: str) -> None:
@@ -37,18 +34,5 @@ def cancel(store: Store, world: WorldId, actor: str, attempt_id: str, reason: st
                 activities.set_stop(tx, key, Stop.CANCEL)
         wake(tx)
     for key in under_way:
-        if not _end_untouched(store, key):
+        if not withdraw(store, key):
             deliver(store, key, Cause.STOPPED)
-
-
-def _end_untouched(store: Store, key: ActivityKey) -> bool:
-    """End work that nobody ever claimed, under a fence of the control plane's own (L9)."""
-    with store.begin() as tx:
-        if activities.lock(tx, key).fence != 0:
-            return False
-        claim = claims.take_for_control(tx, key)
-        if isinstance(claim, Verdict):
-            return False
-        results.record(tx, claim, ending(Outcome.CANCELED, "canceled", "before any claim"))
-    emit(Moment.RECORDED, **claim.facts(), outcome=Outcome.CANCELED)
-    return True

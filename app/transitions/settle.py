@@ -6,6 +6,7 @@ from app.domain.identity import ActivityId, ActivityKey, WorldId
 from app.domain.world import Fact
 from app.kinds.base import KindOf
 from app.kinds.batch import IncompleteBinding, check_binding
+from app.kinds.registry import KINDS
 from app.store import results, worlds
 from app.store.engine import Tx
 
@@ -21,5 +22,6 @@ def settle(tx: Tx, world: WorldId, tick: int, kind: KindOf, marker: Fact) -> Act
     if result is None:
         raise IncompleteBinding(f"{key} has no recorded result")
     facts, edges = worlds.facts_of(tx, world, tick), worlds.relations_of(tx, world, tick)
-    check_binding(marker, result, facts, edges)
+    dispatches = [one.dispatch for one in KINDS.values()]
+    check_binding(marker, result, facts, edges, dispatches)
     return key if results.settle(tx, result, tick, marker.digest) else None

@@ -11,12 +11,9 @@ from fixtures.seen import Seen
 from fixtures.stack import Stack
 from fixtures.world import Attempt
 
-from app.domain.identity import WorldId
 from app.events import Moment
 from app.kinds import author
 from app.store import attempts
-from app.transitions.change import LOCAL
-from app.transitions.dispatch import dispatch
 
 Killed = Callable[[Role], None]
 Published = Callable[[Seen], None]

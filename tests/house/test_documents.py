@@ -6,12 +6,11 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import click
 import pytest
 
-if TYPE_CHECKING:
-    import click
+from app.cli.main import fencepost
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 INLINE = re.compile(r"`([^`\n]+)`")
@@ -86,19 +85,15 @@ def commands(text: str) -> Iterator[str]:
 
 def misuse(line: str) -> str | None:
     """What of a line the command line would not know."""
-    from app.cli.main import fencepost
-
     # two blanks begin the explanation that a block puts behind a command
     words = shlex.split(re.split(r" {2,}| \| ", line)[0])[1:]
     if "--" in words:
         words = words[: words.index("--")]
     command: click.Command = fencepost
     for word in words:
-        if not re.fullmatch(r"[a-z][a-z-]*", word) or not hasattr(command, "get_command"):
+        if not re.fullmatch(r"[a-z][a-z-]*", word) or not isinstance(command, click.Group):
             break
-        inner = command.get_command(
-            command.make_context("fencepost", [], resilient_parsing=True), word
-        )
+        inner = command.get_command(click.Context(command), word)
         if inner is None:
             return f"no command {word}"
         command = inner
@@ -121,7 +116,7 @@ def test_every_contract_id_named_is_in_the_list(house: Path, documents: dict[Pat
 
 
 def test_decisions_have_one_form(documents: dict[Path, str]) -> None:
-    """Context, decision, consequences, alternatives, what enforces it: in this order, on every page."""
+    """A page that argues a choice has the five parts, in their order."""
     pages = {page: text for page, text in documents.items() if page.parent.name == "decisions"}
     numbers = sorted(int(page.name[:4]) for page in pages)
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from fixtures.database import Database
 from fixtures.evidence import prepare
-from fixtures.world import a_claim
+from fixtures.world import Attempt, a_claim, a_dispatched_attempt, catch_up
 
 from app.domain.identity import Claim
 from app.store.engine import Store, open_store
@@ -44,3 +44,11 @@ def live(control: Store, worker: Store, session: psycopg.Connection) -> Claim:
     prepare(session, held)
     session.commit()
     return held
+
+
+@pytest.fixture
+def attempt(store: Store) -> Attempt:
+    """A dispatched and projected attempt."""
+    attempt = a_dispatched_attempt(store)
+    catch_up(store, attempt.world)
+    return attempt

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from fixtures.database import Database, on_every_server
+from fixtures.database import Database, maintenance, on_every_server
 from sqlalchemy import Engine, inspect
-from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import DatabaseUnfit, DatabaseUnreachable
 from app.store import footing, migrate, roles
@@ -38,7 +37,7 @@ def superuser(common: Database) -> Iterator[Engine]:
 
 def test_schema_of_the_code_is_the_database(owner: Engine) -> None:
     """Every table has exactly these columns, with these types, nullable or not, and these keys."""
-    dialect = postgresql.dialect()
+    dialect = owner.dialect
     declared = {
         table.name: (
             {c.name: (c.type.compile(dialect), c.nullable) for c in table.columns},
@@ -167,9 +166,36 @@ def test_schema_upgrades_at_once_are_safe(new_database: Callable[[], Database]) 
         engine.dispose()
 
 
+def test_schema_upgrades_of_two_databases_at_once_are_safe(
+    server: Database, superuser: Engine
+) -> None:
+    """Roles belong to the server: the first upgrades of two of its databases both succeed."""
+    ours = (roles.DEFINER, *roles.LESSER)
+    names = ["first_database", "second_database"]
+    engines = [open_engine(server.called(n).owner_url, name="test-owner") for n in names]
+    with superuser.begin() as tx:
+        put_roles_aside(tx.exec_driver_sql)
+    with maintenance(server) as session:
+        for name in names:
+            session.execute(f"create database {name} owner fencepost_owner")
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            reached = list(pool.map(migrate.upgrade, engines))
+    finally:
+        with maintenance(server) as session:
+            for engine, name in zip(engines, names, strict=True):
+                engine.dispose()
+                session.execute(f"drop database {name} with (force)")
+            for role in ours:
+                session.execute(f"drop role if exists {role}")
+                session.execute(f"alter role {role}_aside rename to {role}")
+
+    assert reached == [migrate.head()] * 2
+
+
 @pytest.mark.contract("S02")
 def test_schema_lets_nobody_else_connect(new_database: Callable[[], Database]) -> None:
-    """After the upgrade a database takes its own logins only, and none may make temporary tables."""
+    """After the upgrade only our logins may connect, and none may make temporary tables."""
     database = new_database()
     engine = open_engine(database.owner_url, name="test-owner")
     migrate.upgrade(engine)
@@ -237,6 +263,23 @@ def test_schema_upgrade_without_roles_says_what_to_run(
     assert "database roles" in refusal.value.advice
 
 
+def test_schema_upgrade_by_another_login_is_refused(new_database: Callable[[], Database]) -> None:
+    """A login that does not own the database is told so in the domain's words."""
+    engine = open_engine(new_database().app_url, name="test-app")
+
+    with pytest.raises(DatabaseUnfit):
+        migrate.upgrade(engine)
+    engine.dispose()
+
+
+def test_schema_upgrade_of_nothing_is_unreachable(common: Database) -> None:
+    """A server that does not answer is told apart from one that refuses."""
+    engine = open_engine(common.owner_url.replace("host=", "host=/nowhere"), name="test-owner")
+
+    with pytest.raises(DatabaseUnreachable):
+        migrate.upgrade(engine)
+
+
 @pytest.mark.contract("Q15")
 @pytest.mark.parametrize("login", [Login.APP, Login.WORKER])
 @pytest.mark.parametrize("given", ["owner", "app", "worker", "superuser"])
@@ -254,9 +297,11 @@ def test_footing_takes_its_own_login_only(login: Login, given: str, common: Data
 @pytest.mark.contract("Q15")
 def test_footing_refuses_a_database_without_schema(new_database: Callable[[], Database]) -> None:
     """An empty database is told apart from a migrated one, with the command that mends it."""
-    with closing(open_store(new_database().owner_url, name="test")) as store:
-        with pytest.raises(DatabaseUnfit, match="schema") as refusal:
-            footing.check(store, Login.OWNER)
+    with (
+        closing(open_store(new_database().owner_url, name="test")) as store,
+        pytest.raises(DatabaseUnfit, match="schema") as refusal,
+    ):
+        footing.check(store, Login.OWNER)
 
     assert "database upgrade" in refusal.value.advice
 
@@ -267,9 +312,11 @@ def test_footing_refuses_another_revision(database: Database) -> None:
     with database.as_owner() as owner:
         owner.execute("update fencepost.alembic_version set version_num = '9999'")
 
-    with closing(open_store(database.worker_url, name="test")) as store:
-        with pytest.raises(DatabaseUnfit, match="9999"):
-            footing.check(store, Login.WORKER)
+    with (
+        closing(open_store(database.worker_url, name="test")) as store,
+        pytest.raises(DatabaseUnfit, match="9999"),
+    ):
+        footing.check(store, Login.WORKER)
 
 
 @pytest.mark.contract("Q15")
@@ -286,9 +333,11 @@ def test_footing_refuses_a_session_without_timeouts(common: Database) -> None:
 def test_footing_says_that_nobody_answers(common: Database) -> None:
     """A database that is not there is unreachable, and the password is not shown."""
     url = common.worker_url.replace("host=", "host=/nowhere")
-    with closing(open_store(url, name="test")) as store:
-        with pytest.raises(DatabaseUnreachable) as refusal:
-            footing.check(store, Login.WORKER)
+    with (
+        closing(open_store(url, name="test")) as store,
+        pytest.raises(DatabaseUnreachable) as refusal,
+    ):
+        footing.check(store, Login.WORKER)
 
     password = common.worker_url.split(":")[2].split("@")[0]
     assert password not in refusal.value.message

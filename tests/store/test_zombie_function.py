@@ -196,7 +196,7 @@ def test_zombie_renewal_tells_the_stop(live: Claim, control: Store, worker: Stor
         (renewed,) = claims.renew(tx, [live])
 
     assert renewed.stop == "cancel"
-    assert record(worker, live, author_observation())
+    assert record(worker, live, author_observation()).fence == live.fence
 
 
 @pytest.mark.contract("Q04")

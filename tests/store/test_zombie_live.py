@@ -10,7 +10,7 @@ from fixtures.world import LEASE, a_claim, a_successor, author_observation
 
 from app.domain.digest import digest
 from app.domain.errors import DigestConflict, WrongIsolation
-from app.domain.identity import Claim
+from app.domain.identity import Claim, DeliveryNumber
 from app.store import claims, results
 from app.store.engine import Store, open_engine
 from app.transitions.record import record
@@ -90,7 +90,7 @@ def test_zombie_snapshot_is_refused_by_every_function(live: Claim, common: Datab
     with pytest.raises(WrongIsolation), store.begin() as tx:
         claims.hold(tx, live, "code", "detail")
     with pytest.raises(WrongIsolation), store.begin() as tx:
-        claims.take(tx, live.key, 1, "worker-1")
+        claims.take(tx, live.key, DeliveryNumber(1), "worker-1")
     store.close()
 
 

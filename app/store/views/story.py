@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Table, select
 
@@ -51,7 +52,7 @@ TOLD: dict[Table, tuple[tuple[str, str], ...]] = {
 }
 
 #: Keys, which every entry carries already, and what is long or secret.
-_LEFT_OUT = ("world_id", "kind", "activity_id", "token_hash", "bytes", "request", "evidence")
+_LEFT_OUT = ("world_id", "kind", "activity_id", "token_hash", "bytes", "request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,12 @@ def _entries(tx: Tx, key: ActivityKey, table: Table) -> list[Entry]:
     rows = tx.execute(select(*columns).where(of_key(table, key))).mappings()
     return [
         Entry(facts[column], key.kind, key.activity, what, facts)
-        for facts in ({str(name): value for name, value in row.items()} for row in rows)
+        for facts in ({str(name): _detail(value) for name, value in row.items()} for row in rows)
         for what, column in TOLD[table]
         if facts[column] is not None
     ]
+
+
+def _detail(value: Any) -> Any:
+    """A column's value; canonical bytes as their text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

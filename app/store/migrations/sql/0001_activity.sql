@@ -2,7 +2,7 @@
 -- and how it ended. `activities` changes only when authority changes; renewals touch `claims` alone.
 
 create table fencepost.activities (
-  world_id text not null references fencepost.worlds,
+  world_id text not null constraint activities_world references fencepost.worlds,
   kind text not null,
   activity_id text not null,
   attempt_id text not null,
@@ -165,7 +165,7 @@ create table fencepost.unknowns (
   opened_at timestamptz not null default clock_timestamp(),
   decided_at timestamptz,
   decision text,
-  decided_by text references fencepost.principals,
+  decided_by text constraint unknowns_decided_by references fencepost.principals,
   reason text,
   primary key (world_id, kind, activity_id, fence),
   constraint unknowns_claim foreign key (world_id, kind, activity_id, fence) references fencepost.claims,

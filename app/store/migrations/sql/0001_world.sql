@@ -32,10 +32,10 @@ create table fencepost.worlds (
 );
 
 create table fencepost.receipts (
-  world_id text not null references fencepost.worlds,
+  world_id text not null constraint receipts_world references fencepost.worlds,
   tick bigint not null constraint receipts_count_from_one check (tick >= 1),
   verb text not null,
-  actor text not null references fencepost.principals,
+  actor text not null constraint receipts_actor references fencepost.principals,
   bytes bytea not null,
   digest bytea not null,
   previous bytea,
@@ -83,14 +83,14 @@ create index relations_by_tick on fencepost.relations (world_id, tick);
 create index relations_by_target on fencepost.relations (world_id, target, relation);
 
 create table fencepost.projector_cursors (
-  world_id text not null references fencepost.worlds,
+  world_id text not null constraint projector_cursors_world references fencepost.worlds,
   projector text not null,
   tick bigint not null,                     -- the newest receipt that was projected
   primary key (world_id, projector)
 );
 
 create table fencepost.repositories (
-  world_id text not null references fencepost.worlds,
+  world_id text not null constraint repositories_world references fencepost.worlds,
   repository_id text not null,
   name text not null,
   url text not null,
@@ -148,7 +148,7 @@ create table fencepost.attempts (
   retry integer not null constraint attempts_retry check (retry = number - 1),
   workflow bytea not null,                  -- the snapshot that this attempt runs (O03)
   workflow_digest bytea not null,
-  actor text not null references fencepost.principals,
+  actor text not null constraint attempts_actor references fencepost.principals,
   reason text,
   tick bigint not null,
   created_at timestamptz not null default clock_timestamp(),

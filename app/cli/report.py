@@ -1,0 +1,175 @@
+"""How an attempt stands or ended: for people, and as one object for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.cli import failing
+from app.cli.pull_requests import fetch_command
+from app.cli.shown import elapsed, painted, plain
+from app.store.engine import Store
+from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
+from app.store.views.fleet import repositories_seen
+
+_DONE = ("done", "unchanged")
+_MOST_FILES = 20
+
+#: What to do about a failure, by its code.
+ADVICE = {
+    "command_not_found": "install it where the worker runs, or give its path in the repository",
+    "command_not_executable": "make it executable, and commit that",
+    "command_failed": "mend what the command complains about, then run it again",
+    "deadline_exceeded": "give it more time with --timeout",
+    "outside_scope": "widen --path, or keep the command inside of it",
+    "path_matches_nothing": "correct --path: it is a pattern of paths from the repository's root",
+    "check_failed": "mend what the check complains about, then run it again",
+    "check_timed_out": "give it more time with --check-timeout",
+    "check_changed_files": "let checks write outside the repository's folder",
+}
+
+
+def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any]:
+    """Everything that is worth knowing at the end, from rows."""
+    with store.begin() as tx:
+        seen = attempt_seen(tx, world, attempt)
+        observations = observations_of(tx, seen)
+        receipts = receipts_of(tx, seen)
+        repositories = repositories_seen(tx)
+    author = observations.get("author", {})
+    request = observations.get("pull_request", {}).get("pull_request")
+    candidate = _object(author.get("candidate"))
+    unknown = seen.unknown
+    found: dict[str, Any] = {
+        "type": "summary",
+        "attempt": seen.id,
+        "outcome": "unknown" if unknown else seen.outcome or "active",
+        "title": seen.title,
+        "number": seen.number,
+        "task": seen.task,
+        "work_order": seen.work_order,
+        "world": seen.world,
+        "repository": {"id": seen.repository, "name": seen.repository_name, "url": seen.url},
+        "steps": [{"name": step.name, "state": step.state} for step in seen.steps],
+        "pull_request": request,
+        "branch": candidate.get("branch"),
+        "commit": candidate.get("head"),
+        "files": candidate.get("files", []),
+        "file_count": candidate.get("file_count", 0),
+        "checks": author.get("checks", []),
+        "frictions": [
+            {"step": step, **_object(one)}
+            for step, observation in observations.items()
+            for one in _list(observation.get("frictions"))
+        ],
+        "output": _object(author.get("execution")).get("output"),
+        "unknown": unknown
+        and {"step": unknown.name, "code": unknown.unknown, "detail": unknown.unknown_detail},
+        "receipts": receipts,
+        "elapsed": seen.elapsed,
+        "exit_code": exit_code(seen),
+    }
+    same = [one for one in repositories if one.name == seen.repository_name]
+    named = seen.repository_name if len(same) == 1 else seen.repository
+    prefix = "" if len(repositories) == 1 else f"{named}:"
+    mirror = home / "forge" / f"{seen.repository}.git"
+    return {**found, "next": _next(seen, found, prefix, mirror)}
+
+
+def exit_code(seen: AttemptSeen) -> int:
+    """What the attempt means to whoever asked for it."""
+    if seen.unknown is not None:
+        return failing.UNKNOWN
+    return failing.DONE if seen.outcome in (None, *_DONE) else failing.FAILED
+
+
+def tell(found: Mapping[str, Any]) -> None:
+    """Print a summary for people."""
+    print(_headline(found))
+    for friction in found["frictions"]:
+        print(f"  {plain(friction['code'])}: {plain(str(friction['detail']), 300)}")
+    for advice in dict.fromkeys(ADVICE.get(one["code"], "") for one in found["frictions"]):
+        if advice:
+            print(f"  {advice}")
+    if found["frictions"] and found["output"]:
+        print("  its output ended with:")
+        for line in str(found["output"]).splitlines()[-10:]:
+            print(f"    {plain(line, 160)}")
+    if found["commit"]:
+        print(f"  branch    {found['branch']}")
+        print(f"  commit    {found['commit']}")
+        _tell_files(found)
+    for check in found["checks"]:
+        how = f"exit {check['exit']}" if check["cause"] == "exited" else check["cause"]
+        print(
+            f"  check     {plain(check['command'], 80)}: {how}, {check['duration_ms'] / 1000:.1f} s"
+        )
+    print(f"  receipts  {_ranges(found['receipts'])}")
+    print(f"  attempt   {found['attempt']} (number {found['number']} of {found['task']}), "
+          f"{elapsed(found['elapsed'])}")  # fmt: skip
+    for index, command in enumerate(found["next"]):
+        print(("next: " if index == 0 else "      ") + command)
+
+
+def _headline(found: Mapping[str, Any]) -> str:
+    outcome = found["outcome"]
+    match outcome:
+        case "done":
+            request = found["pull_request"]
+            return painted(f"pull request #{request['number']}", "green") + f"  {request['url']}"
+        case "unchanged":
+            return painted(
+                "unchanged: the command changed nothing, so there is no request", "green"
+            )
+        case "unknown":
+            held = found["unknown"]
+            what = f"outcome unknown in step {held['step']}: {held['code']}: {held['detail']}"
+            return painted(plain(what, 400), "yellow")
+        case "active":
+            steps = ", ".join(f"{one['name']} {one['state']}" for one in found["steps"])
+            return painted(f"active: {steps}", "bold")
+        case _:
+            return painted(f"{outcome}: {plain(found['title'], 100)}", "red")
+
+
+def _tell_files(found: Mapping[str, Any]) -> None:
+    print(f"  files     {found['file_count']} changed")
+    for file in found["files"][:_MOST_FILES]:
+        print(f"    {file['change']} {plain(file['path'])}")
+    if found["file_count"] > _MOST_FILES:
+        print(f"    and {found['file_count'] - _MOST_FILES} more")
+
+
+def _next(seen: AttemptSeen, found: Mapping[str, Any], prefix: str, mirror: Path) -> list[str]:
+    explain = f"fencepost explain {seen.id}"
+    if seen.unknown is not None or seen.outcome == "unchanged":
+        return [explain]
+    if seen.outcome is None:
+        return [f"fencepost logs {seen.id} --follow", f"fencepost attempts cancel {seen.id}"]
+    if request := found["pull_request"]:
+        return [
+            f"fencepost pull-requests show {prefix}{request['number']}",
+            fetch_command(mirror, request["head"]),
+            explain,
+        ]
+    return [f"fencepost logs {seen.id}", explain]
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Whole numbers in order, runs of them joined: `1-3, 5`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,97 @@
+"""The words for what happened to an activity; one place for every reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from app.cli.shown import plain
+from app.store.views.journal import Written
+from app.store.views.story import Entry
+
+#: What → its sentence; a name in braces is a fact of the row.
+SENTENCES: dict[str, str] = {
+    "activity.admitted": "admitted, as receipt {tick} dispatched it",
+    "delivery.made": "delivery {number} made: {cause}",
+    "delivery.sent": "delivery {number} sent to Redis",
+    "delivery.replaced": "delivery {number} withdrawn; its message will be refused",
+    "claim.taken": "fence {fence} taken by {worker}",
+    "claim.ended": "fence {fence} ended: {end_cause}",
+    "operation.bound": "bound to operation {operation_id}",
+    "start.recorded": "fence {fence} may start one process: {sha}",
+    "call.sent": "call {fence}.{n} to the forge: {call}",
+    "call.answered": "fence {fence} proves call {call_fence}.{n} to be {outcome}: {evidence}",
+    "artifact.kept": "kept {name} ({media_type})",
+    "result.recorded": "fence {fence} recorded the result: {outcome} {digest}",
+    "unknown.opened": "held for a person: {code}: {detail}",
+    "unknown.decided": "decided by {decided_by}: {decision}, {reason}",
+    "result.staged": "its facts staged as one batch",
+    "activity.settled": "settled by receipt {tick}",
+    "claim.refused": "delivery {delivery} refused: {verdict}",
+}
+
+#: Ids and digests are shown by their beginning.
+_CUT = ("operation_id", "sha", "digest")
+
+#: How a claim lost its authority.
+_CAUSES = {
+    "expired": "its lease ran out, so nothing it writes is taken any more",
+    "released": "handed back",
+    "held": "held for a person",
+    "recorded": "with its result",
+}
+
+
+def sentence(entry: Entry) -> str:
+    """What happened, in words."""
+    facts = {name: _shown(name, value) for name, value in entry.facts.items()}
+    if entry.what == "claim.ended":
+        cause, detail = _CAUSES.get(facts["end_cause"], facts["end_cause"]), facts["end_detail"]
+        facts["end_cause"] = f"{cause}: {detail}" if detail else cause
+    return plain(SENTENCES[entry.what].format_map(facts), 400)
+
+
+def journal_sentence(event: Written) -> str | None:
+    """What a run wrote down, in words; None for its output, which is shown as it is."""
+    value = event.value
+    match event.type, value.get("step"):
+        case "output", _:
+            return None
+        case "command", _:
+            words = value.get("command")
+            shown = " ".join(map(str, words)) if isinstance(words, list) else str(words)
+            return plain(f"runs: {shown}", 160)
+        case "start", _:
+            return f"process {value.get('pid')} started"
+        case "step", "agent":
+            return f"command ended: {_ending(value)}"
+        case "step", "check":
+            return plain(f"check {value.get('command')}: {_ending(value)}", 160)
+        case "step", "decide":
+            return f"recovery permits: {value.get('permission')}"
+        case "completion", _:
+            return f"ends as {value.get('outcome')}"
+        case _:
+            facts = " ".join(f"{name}={one}" for name, one in value.items())
+            return plain(f"{event.type} {facts}", 160)
+
+
+def output_lines(event: Written) -> list[str]:
+    """The output in an event, line by line, unable to steer the terminal."""
+    return [plain(line) for line in str(event.value.get("text", "")).splitlines()]
+
+
+def _ending(value: Mapping[str, object]) -> str:
+    how = f"signal {value['signal']}" if value.get("signal") else f"exit {value.get('exit')}"
+    cause = str(value.get("cause")).replace("_", " ")
+    took = value.get("milliseconds", value.get("duration_ms"))
+    after = f" after {int(took) / 1000:.1f} s" if isinstance(took, int) else ""
+    return (how if cause == "exited" else cause) + after
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value:%H:%M:%S}"
+    return str(value)[:12] if name in _CUT else str(value)

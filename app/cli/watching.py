@@ -1,0 +1,134 @@
+"""Watching an attempt to its end, and what Ctrl-C means meanwhile."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.broker.window import workers_connected
+from app.cli import failing, report
+from app.cli.follow import Follower, follow
+from app.cli.order import Dispatched
+from app.cli.parent import Parent, last_words
+from app.cli.progress import Progress
+from app.cli.shown import json_line
+from app.domain.errors import DatabaseUnreachable, RedisUnreachable, SetupError, WrongState
+from app.store.engine import Store
+from app.store.views.attempt import AttemptSeen
+from app.transitions.cancel import cancel
+from app.transitions.change import LOCAL
+
+_LOOK_EVERY = 0.1  #: seconds
+_ASK_EVERY = 2.0  #: seconds between two questions who is connected
+_START_UP = 3.0  #: seconds that a worker of somebody else's stack may take to connect
+_OUR_START_UP = 10.0  #: ours was started with us
+_PATIENCE = 60.0  #: seconds without a database
+
+
+class RoleEnds(SetupError):
+    """A role of this stack ends again and again; its log says why."""
+
+    code = "role_does_not_stay"
+
+
+class AtOnce(Exception):
+    """Ctrl-C came a second time: leave everything as it is."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """One attempt, and the stack that works on it."""
+
+    store: Store
+    home: Path
+    new: Dispatched
+    redis_url: str | None = field(repr=False)
+    parent: Parent | None  #: None: the stack is somebody else's
+    shown: Progress
+    began: float = field(default_factory=time.monotonic)
+    asked: float = 0.0
+    said_queued: bool = False
+
+
+def to_the_end(watch: Watch, *, as_json: bool) -> int:
+    """Watch, report, and return the exit code. Ctrl-C cancels on a stack of ours, else detaches."""
+    follower = Follower(watch.store, watch.new.world, watch.new.attempt)
+    try:
+        _follow(watch, follower)
+    except KeyboardInterrupt:
+        if watch.parent is None:
+            watch.shown.say(
+                f"detached; {watch.new.attempt} goes on. "
+                f"next: fencepost logs {watch.new.attempt} --follow, "
+                f"fencepost attempts cancel {watch.new.attempt}"
+            )
+            return failing.INTERRUPTED
+        _cancel(watch, follower)
+        _report(watch, as_json=as_json)
+        return failing.INTERRUPTED
+    return _report(watch, as_json=as_json)
+
+
+def _follow(watch: Watch, follower: Follower) -> AttemptSeen:
+    lost: float | None = None
+    while True:
+        try:
+            return follow(follower, watch.shown.show, lambda seen: _pause(watch, seen))
+        except DatabaseUnreachable as fault:
+            lost = lost or time.monotonic()
+            if time.monotonic() - lost > _PATIENCE:
+                raise
+            watch.shown.say(f"the database does not answer; tries again: {fault.message}")
+            time.sleep(2)
+
+
+def _pause(watch: Watch, seen: AttemptSeen) -> None:
+    time.sleep(_LOOK_EVERY)
+    if watch.parent and (name := watch.parent.hopeless()):
+        raise RoleEnds(
+            f"the {name} ends again and again: {last_words(watch.home, name)}",
+            hint=f"see {watch.home / 'logs' / name}.log; the attempt {seen.id} waits",
+        )
+    now = time.monotonic()
+    is_claimed = any(step.fence for step in seen.steps)
+    if is_claimed or watch.said_queued or now - watch.asked < _ASK_EVERY:
+        return
+    watch.asked = now
+    if now - watch.began > (_OUR_START_UP if watch.parent else _START_UP):
+        watch.said_queued = _say_if_nobody_works(watch)
+
+
+def _say_if_nobody_works(watch: Watch) -> bool:
+    try:
+        if watch.redis_url is None or workers_connected(watch.redis_url) > 0:
+            return False
+    except RedisUnreachable as fault:
+        watch.shown.say(f"queued in Postgres: {fault.message}", code=fault.code)
+        return True
+    watch.shown.say(
+        "queued: no worker is running; start one with `fencepost worker`, or a stack with "
+        "`fencepost up`",
+        code="no_worker",
+    )
+    return True
+
+
+def _cancel(watch: Watch, follower: Follower) -> None:
+    watch.shown.say("cancels the attempt; Ctrl-C again leaves at once")
+    try:
+        with suppress(WrongState):  # it ended meanwhile
+            cancel(watch.store, watch.new.world, LOCAL, watch.new.attempt, "interrupted")
+        _follow(watch, follower)
+    except KeyboardInterrupt:
+        raise AtOnce from None
+
+
+def _report(watch: Watch, *, as_json: bool) -> int:
+    found = report.summary(watch.store, watch.home, watch.new.world, watch.new.attempt)
+    if as_json:
+        json_line(found)
+    else:
+        report.tell(found)
+    return int(found["exit_code"])

@@ -1,0 +1,141 @@
+"""Receipts are chained, and reading one again changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+from fixtures.road import (
+    carry_out,
+    count,
+    newest_receipt,
+)
+from fixtures.world import (
+    Attempt,
+    a_claim,
+    a_result,
+    activity_of,
+    author_observation,
+    catch_up,
+)
+from sqlalchemy import select
+
+from app.domain.digest import Json, canonical, parse
+from app.domain.errors import FencepostError
+from app.domain.result import Observation, Outcome
+from app.kinds import author
+from app.store import worlds
+from app.store.engine import Store
+from app.store.schema import activities as activity_rows
+from app.store.schema import deliveries, receipts, settlements, staged_batches
+from app.transitions.admit import project
+from app.transitions.change import LOCAL, Command, changing
+from app.transitions.stage import stage
+from app.transitions.tick import tick
+
+FORGE = Command("forge", LOCAL, {})
+
+
+@pytest.mark.contract("S04", "L10", "L7")
+def test_receipts_are_chained_by_digest(
+    store: Store, worker_store: Store, attempt: Attempt
+) -> None:
+    """Each receipt names the digest of the one before and of every fact that it made visible."""
+    carry_out(store, worker_store, attempt, author_observation())
+    with store.begin() as tx:
+        rows = tx.execute(
+            select(receipts).where(receipts.c.world_id == attempt.world).order_by(receipts.c.tick)
+        ).all()
+        head = worlds.lock(tx, attempt.world)
+        visible = [worlds.facts_of(tx, attempt.world, row.tick) for row in rows]
+
+    previous = None
+    for number, (row, facts) in enumerate(zip(rows, visible, strict=True), 1):
+        content = cast("Mapping[str, Json]", parse(row.bytes))
+        assert row.tick == content["tick"] == number
+        assert row.previous == content["previous"] == previous
+        assert row.digest == hashlib.sha256(row.bytes).hexdigest()
+        assert sorted(cast("list[list[Json]]", content["facts"])) == sorted(
+            [fact.entity, fact.component, fact.version, fact.digest] for fact in facts
+        )
+        previous = row.digest
+    assert (head.tick, head.last) == (len(rows), previous)
+    assert [row.verb for row in rows] == [
+        "add_repository", "draft", "approve", "move", "dispatch", "observe",
+    ]  # fmt: skip
+
+
+@pytest.mark.contract("M02", "M03")
+def test_projecting_again_is_a_no_op(store: Store, attempt: Attempt) -> None:
+    """A receipt that is read twice admits its activity once, with one delivery."""
+    last = newest_receipt(store, attempt.world)["tick"]
+
+    project(store, attempt.world, cast("int", last))
+
+    assert count(store, deliveries) == 1
+    assert count(store, activity_rows) == 1
+
+
+@pytest.mark.contract("M03")
+def test_admission_with_another_request_fails_closed(store: Store, attempt: Attempt) -> None:
+    """A second dispatch of the same id with other content is refused, and nothing is admitted."""
+    with store.begin() as tx:
+        dispatched = worlds.facts_of(tx, attempt.world, 5)[0]
+        with changing(tx, attempt.world, FORGE) as change:
+            change.world.put(
+                dispatched.entity, author.DISPATCH, 1, {**dispatched.value, "title": "Other"}
+            )
+
+    with pytest.raises(FencepostError) as refusal:
+        catch_up(store, attempt.world)
+
+    assert refusal.value.code == "digest_conflict"
+    assert count(store, deliveries) == 1
+
+
+@pytest.mark.contract("M09", "M10", "A05")
+def test_restaging_is_a_no_op(store: Store, worker_store: Store, attempt: Attempt) -> None:
+    """A result is staged once, before and after its batch is consumed, and observed once."""
+    held = a_claim(store, worker_store, activity_of(store, attempt))
+    recorded = a_result(worker_store, held, author_observation())
+
+    stage(store, recorded)
+    stage(store, recorded)
+    assert tick(store, attempt.world) == 1
+    stage(store, recorded)
+    assert tick(store, attempt.world) == 0
+
+    assert count(store, staged_batches) == 1
+    catch_up(store, attempt.world)
+    assert count(store, settlements) == 1
+
+
+@pytest.mark.contract("M11", "M13")
+def test_settling_again_is_a_no_op(store: Store, worker_store: Store, attempt: Attempt) -> None:
+    """The receipt of the observation settles as often as it is read, without another tick."""
+    carry_out(store, worker_store, attempt, author_observation())
+    before = newest_receipt(store, attempt.world)
+
+    project(store, attempt.world, cast("int", before["tick"]))
+
+    assert count(store, settlements) == 1
+    assert newest_receipt(store, attempt.world) == before
+
+
+@pytest.mark.contract("L6", "A11")
+def test_result_that_cannot_be_staged_changes_nothing(
+    store: Store, worker_store: Store, attempt: Attempt
+) -> None:
+    """A tick that fails half-way leaves no fact, no entity and no receipt behind."""
+    held = a_claim(store, worker_store, activity_of(store, attempt))
+    value = dict(author_observation().value)
+    broken = Observation(Outcome.GREEN, canonical({**value, "candidate": "none"}))
+    stage(store, a_result(worker_store, held, broken))
+    before = newest_receipt(store, attempt.world)
+
+    with pytest.raises(FencepostError):
+        tick(store, attempt.world)
+
+    assert newest_receipt(store, attempt.world) == before
