@@ -6,6 +6,7 @@ import platform
 from dataclasses import dataclass
 
 from app.domain.digest import Json, canonical, text
+from app.domain.errors import HostFailed
 from app.domain.result import Observation, Outcome
 from app.domain.scope import Change
 from app.events import Moment, emit
@@ -26,7 +27,6 @@ _CAUSES = {
     "not_executable": "command_not_executable",
     "deadline": "deadline_exceeded",
     "stalled": "stalled",
-    "lost": "supervisor_lost",
 }
 
 
@@ -60,6 +60,8 @@ def execute(run: Run, request: AuthorRequest, checkout: Checkout) -> Finished | 
     )
     run.journal.tell("step", step="agent", **_end_of(outcome.ended))
     emit(Moment.EXITED, **run.claim.facts(), cause=outcome.ended.cause)
+    if outcome.ended.cause == "lost":
+        raise HostFailed("the run's supervisor was killed")  # nothing is known: another claim
     if run.held.interrupt.is_set():
         return None
     tree = checkout.snapshot()
@@ -103,6 +105,8 @@ def _frictions(
         how = f"signal {ended.signal}" if ended.signal else f"exit {ended.exit}"
         what = how if code == "command_failed" else code.replace("_", " ")
         found.append(_Friction(code, f"{request.command[0]}: {what}"))
+    if ended.survivors:
+        found.append(_survived(ended.survivors))
     for violation in [
         *checkout.unfit,
         *check_scope(checkout.git_dir, request.base, tree, request.paths),
@@ -117,6 +121,8 @@ def _frictions(
 def _after_checks(checkout: Checkout, tree: str, checks: list[Evidence]) -> list[_Friction]:
     found = []
     for check in checks:
+        if check.survivors:
+            found.append(_survived(check.survivors))
         if not check.is_green:
             code = "check_timed_out" if check.cause == "deadline" else "check_failed"
             how = f"signal {check.signal}" if check.signal else f"exit {check.exit}"
@@ -125,6 +131,10 @@ def _after_checks(checkout: Checkout, tree: str, checks: list[Evidence]) -> list
         shown_paths = ", ".join(changed[:10])
         found.append(_Friction("check_changed_files", f"a check changed files: {shown_paths}"))
     return found
+
+
+def _survived(count: int) -> _Friction:
+    return _Friction("processes_survived", f"{count} processes of the run could not be ended")
 
 
 def _finish(

@@ -24,7 +24,6 @@ class Hand:
     """What this claim has done so far that the next decision depends on."""
 
     in_hand: str | None = None  #: the tip over which a finished result may be pushed
-    write_refused: bool = False
     tree_immortal: bool = False
 
 
@@ -49,7 +48,6 @@ def look(
         stop=activity.stop,
         branch_present=clash,
         in_hand=hand.in_hand,
-        write_refused=hand.write_refused,
         lease_live=not run.held.is_lost,
         unreadable_before=min(before, MOST_UNREADABLE),
         tree_alive=bool(alive(OPERATION, request.operation)),

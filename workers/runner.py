@@ -16,6 +16,7 @@ from app.domain.errors import (
     RemoteUnreadable,
     StaleFence,
     Stopped,
+    UnfitInput,
 )
 from app.domain.operation import Mark, Unreadable
 from app.domain.recovery import Stop
@@ -39,7 +40,12 @@ from workers.reconcile import UNREADABLE, Hand, look
 from workers.worker import Message, Run, Worker
 from workers.workspace.checkout import Author, Checkout, open_checkout
 from workers.workspace.environment import OPERATION
-from workers.workspace.operation_ref import push_mark, push_result, write_mark
+from workers.workspace.operation_ref import (
+    branch_present,
+    push_mark,
+    push_result,
+    write_mark,
+)
 from workers.workspace.presence import kill_all
 
 #: Before a claim that could not do its work is tried again.
@@ -100,7 +106,6 @@ class _Road:
         self.run, self.request, self.checkout, self.remote = run, request, checkout, remote
         self.hand = Hand()
         self.finished: Finished | None = None
-        self.result: str | None = None  #: the commit of the finished result
         self.waits = 0
         self.is_over = False
 
@@ -140,9 +145,9 @@ class _Road:
             case recovery.ConfirmStart(sha):
                 self._start(sha)
             case recovery.PublishAgain():
-                self._publish()
+                self._publish_again()
             case recovery.Record(observation):
-                self._record(observation_from(observation))
+                self._record_found(observation)
             case recovery.Close(expected):
                 self._push_mark(Mark.CLOSED, expected)
                 emit(Moment.CLOSED, **run.claim.facts())
@@ -182,22 +187,30 @@ class _Road:
         self.hand.in_hand = sha
         self._publish()
 
+    def _publish_again(self) -> None:
+        """The tip is still ours, so the push did not arrive, or the branch is somebody else's."""
+        branch = self.request.branch
+        if branch_present(self.checkout.git_dir, self.remote, branch) is None:
+            self._publish()
+        else:
+            self._publish_refusal("branch_clash", f"{branch} was made by somebody else meanwhile")
+
     def _publish(self) -> None:  # 9
+        try:
+            self._push_result()
+        except PushRefused as fault:
+            self._publish_refusal("publication_refused", fault.message)
+
+    def _publish_refusal(self, code: str, why: str) -> None:
+        """What the remote will not publish while the tip is ours: that is the observation."""
+        self.finished = Finished(ending(Outcome.FAILED, code, why), None)
+        self._push_result()
+
+    def _push_result(self) -> None:
         assert self.finished is not None
         assert self.hand.in_hand is not None
-        finished, tip = self.finished, self.hand.in_hand
-        try:
-            self._push_result(finished, tip)
-        except PushRefused as fault:
-            # the remote will not publish it while the tip is ours: the refusal is the observation
-            refusal = ending(Outcome.FAILED, "publication_refused", fault.message)
-            self.finished = finished = Finished(refusal, None)
-            self._push_result(finished, tip)
-        emit(Moment.PUSHED, **self.run.claim.facts(), outcome=finished.observation.outcome)
-        self._record(finished.observation)
-
-    def _push_result(self, finished: Finished, tip: str) -> None:
-        observation, candidate = finished.observation, finished.candidate
+        tip = self.hand.in_hand
+        observation, candidate = self.finished.observation, self.finished.candidate
         sha = write_mark(
             self.checkout.git_dir, self.request.operation, self.run.claim, Mark.RESULT, tip,
             self._signature(), observation=observation.bytes, candidate=candidate,
@@ -206,6 +219,15 @@ class _Road:
         push_result(
             self.checkout.git_dir, self.remote, self.request.operation, sha, tip, branch, candidate
         )
+        emit(Moment.PUSHED, **self.run.claim.facts(), outcome=observation.outcome)
+        self._record(observation)
+
+    def _record_found(self, seen: bytes) -> None:
+        try:
+            self._record(observation_from(seen))
+        except UnfitInput as fault:  # row 4: what is there was not written by us
+            hold(self.run.store, self.run.claim, "malformed_result", fault.message)
+            self.is_over = True
 
     def _record(self, observation: Observation) -> None:  # 10
         self.run.journal.tell("completion", outcome=observation.outcome)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from app.domain.errors import FencepostError
 from app.events import Moment, emit
 from app.store.listening import Listener
 
+Thing = TypeVar("Thing")
 Step = Callable[[], int]  #: one turn; how much it did
 
 
@@ -40,6 +42,24 @@ class Turn:
         self.trouble = 0
         self.due = now + self.every
         return done
+
+
+def each(things: Iterable[Thing], step: Callable[[Thing], int | None]) -> int:
+    """Take the step with every thing, and return how much was done.
+
+    One that fails does not keep the others waiting; its error leaves when all had their turn.
+    """
+    done, faults = 0, []
+    for thing in things:
+        try:
+            counted = step(thing)
+        except FencepostError as fault:
+            faults.append(fault)
+        else:
+            done += 1 if counted is None else counted
+    if faults:
+        raise faults[0]
+    return done
 
 
 def run(turns: Sequence[Turn], listener: Listener, stop: threading.Event, sweep: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.dispatcher.loop import each
 from app.store import results
 from app.store.engine import Store
 from app.transitions.stage import stage
@@ -11,6 +12,4 @@ def turn(store: Store) -> int:
     """Stage every result that has no batch."""
     with store.begin() as tx:
         waiting = results.unstaged(tx)
-    for result in waiting:
-        stage(store, result)
-    return len(waiting)
+    return each(waiting, lambda result: stage(store, result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.dispatcher.loop import each
 from app.store import results
 from app.store.engine import Store
 from app.transitions.tick import tick
@@ -11,4 +12,4 @@ def turn(store: Store) -> int:
     """One tick for every world in which a batch waits."""
     with store.begin() as tx:
         waiting = results.worlds_with_batches(tx)
-    return sum(tick(store, world) for world in waiting)
+    return each(waiting, lambda world: tick(store, world))

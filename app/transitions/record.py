@@ -5,7 +5,9 @@ from __future__ import annotations
 from app.domain.identity import Claim
 from app.domain.result import Observation, ResultRef
 from app.events import Moment, emit
-from app.store import results
+from app.kinds.registry import KINDS
+from app.kinds.rehearsal import rehearse
+from app.store import activities, results
 from app.store.engine import Store
 
 
@@ -13,9 +15,13 @@ def record(store: Store, claim: Claim, observation: Observation) -> ResultRef:
     """Payload, result and end in one transaction under the fence.
 
     An exact repeat returns the same reference. Another digest is DigestConflict; a claim that no
-    longer holds is refused. Either way nothing is changed.
+    longer holds is refused; one that no tick could stage is UnfitInput. Either way nothing is
+    changed.
     """
+    key = claim.key
     with store.begin() as tx:
+        reference = ResultRef(key, claim.fence, observation.digest, observation.outcome)
+        rehearse(KINDS[key.kind], activities.get(tx, key).request, reference, observation)
         reference = results.record(tx, claim, observation)
     emit(Moment.RECORDED, **claim.facts(), outcome=reference.outcome, digest=reference.digest)
     return reference

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.domain.digest import parse
+from app.domain.errors import UnfitInput
 from app.domain.identity import WorldId
 from app.domain.result import observation_from
 from app.events import Moment, emit
@@ -17,22 +18,28 @@ from app.transitions.change import DISPATCHER, Change, Command, changing
 def tick(store: Store, world: WorldId) -> int:
     """Consume the batches that wait and return their number; without any there is no tick.
 
-    Each batch is staged whole or not at all (L6, A11); processors see complete batches only.
+    Each batch is staged whole or not at all (L6, A11); processors see complete batches only. One
+    that cannot be staged is said aloud and left; the others do not wait for it.
     """
-    with store.begin() as tx:
-        worlds.lock(tx, world)
-        waiting = results.waiting_batches(tx, world)
-        if not waiting:
-            return 0
-        with changing(tx, world, Command("observe", DISPATCHER, {})) as change:
-            for batch in waiting:
-                _consume(tx, change, batch)
-        number = change.world.tick
-    emit(Moment.TICKED, world=world, tick=number, batches=len(waiting))
-    return len(waiting)
+    try:
+        with store.begin() as tx:
+            worlds.lock(tx, world)
+            waiting = results.waiting_batches(tx, world)
+            with changing(tx, world, Command("observe", DISPATCHER, {})) as change:
+                consumed = sum(_consume(tx, change, batch) for batch in waiting)
+                if not consumed:
+                    raise _NoTick
+    except _NoTick:
+        return 0
+    emit(Moment.TICKED, world=world, tick=change.world.tick, batches=consumed)
+    return consumed
 
 
-def _consume(tx: Tx, change: Change, batch: StagedBatch) -> None:
+class _NoTick(Exception):
+    """Nothing can be consumed, so there is nothing to commit."""
+
+
+def _consume(tx: Tx, change: Change, batch: StagedBatch) -> bool:
     kind = KINDS[batch.key.kind]
     result = results.find(tx, batch.key)
     assert result is not None
@@ -40,8 +47,14 @@ def _consume(tx: Tx, change: Change, batch: StagedBatch) -> None:
     request = parse(activities.get(tx, batch.key).request)
     assert isinstance(request, dict)
     observation = observation_from(results.payload(tx, batch.key.world, result.digest))
-    with change.world.all_or_none():
-        marker = kind.stage(change.world, Staging(request, result, observation))
-    change.decisions += kind.decide(change.world, marker)
+    try:
+        with change.world.all_or_none():
+            marker = kind.stage(change.world, Staging(request, result, observation))
+            decisions = kind.decide(change.world, marker)
+    except UnfitInput as fault:
+        emit(Moment.TROUBLE, **batch.key.facts(), code=fault.code, what=fault.message)
+        return False
+    change.decisions += decisions
     results.consume(tx, batch, change.world.tick)
     change.batches.append([batch.key.kind, batch.key.activity, batch.result])
+    return True

@@ -14,6 +14,8 @@ from fixtures.world import Attempt
 from app.events import Moment
 from app.kinds import author
 from app.store import attempts
+from app.transitions.change import LOCAL
+from app.transitions.dispatch import dispatch
 
 Killed = Callable[[Role], None]
 Published = Callable[[Seen], None]
@@ -45,6 +47,29 @@ def test_a_dispatcher_killed_at_a_moment_is_simply_started_again(
 
     published_once(seen)
     assert (stack.count("author"), stack.count("check")) == (1, 1)
+
+
+@pytest.mark.contract("M01", "T05")
+def test_whoever_dispatches_may_die_before_the_commit(
+    stack: Stack, work: tuple[str, str], published_once: Published
+) -> None:
+    """Killed while its transaction waits for the world: no attempt, and the next dispatch is the first."""
+    task, base = stack.ready(*work)
+    arguments = (stack.world, task, base.branch, base.sha)
+    with stack.database.as_superuser() as session:
+        session.execute("select from fencepost.worlds for update")
+        dispatching = stack.start_script(_DISPATCHING, *arguments, stops_at=Moment.DISPATCHED)
+        stack.until(lambda: is_waiting_for_a_lock(stack))
+        dispatching.kill()
+    with stack.store.begin() as tx:
+        assert attempts.latest(tx, stack.world, task) is None
+
+    dispatch(stack.store, stack.world, LOCAL, task, base)
+    stack.roles.clear()
+    stack.build()
+
+    published_once(stack.seen(only_attempt(stack, task)))
+    assert stack.count("author") == 1
 
 
 @pytest.mark.contract("M02")
@@ -102,3 +127,12 @@ def only_attempt(stack: Stack, task: str) -> Attempt:
         latest = attempts.latest(tx, stack.world, task)
     assert latest is not None
     return Attempt(stack.world, task, latest.attempt_id)
+
+
+def is_waiting_for_a_lock(stack: Stack) -> bool:
+    query = (
+        "select from pg_stat_activity"
+        " where application_name = 'test-dispatching' and wait_event_type = 'Lock'"
+    )
+    with stack.database.as_superuser() as session:
+        return session.execute(query).fetchone() is not None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fixtures.role import Role, naming
@@ -41,6 +44,31 @@ def test_a_worker_killed_in_mid_run_takes_its_program_along_and_another_starts_a
     assert seen.chain == [
         "started under fence 1", "guarded under fence 2", "result under fence 2",
     ]  # fmt: skip
+
+
+@pytest.mark.contract("M06", "E06")
+def test_a_program_that_outlives_worker_and_supervisor_is_ended_by_the_next_claim(
+    stack: Stack, waiting: str, published_once: Published
+) -> None:
+    """Nobody watches it any more; whoever comes next finds it by its markers, and ends it first."""
+    seen = stack.seen(stack.dispatch(waiting))
+    stack.build()
+    stack.until(lambda: stack.count("author"))
+    worker = stack.roles[-1]
+    run = {"FENCEPOST_FENCE": "1", "FENCEPOST_ATTEMPT": seen.attempt.id}
+    (supervisor,) = children_of(worker.process.pid)
+
+    worker.stop()
+    os.kill(supervisor, signal.SIGKILL)
+    worker.kill()
+    assert carrying(run)
+    stack.start_worker()
+    stack.until(lambda: stack.count("author") == 2)
+
+    assert carrying(run) == []
+    (stack.outside / "go").touch()
+    published_once(seen)
+    assert stack.count("author") == 2
 
 
 @pytest.mark.contract("M12", "L2", "L4")
@@ -115,6 +143,27 @@ def test_a_canceled_run_ends_at_once_and_closes_its_operation(stack: Stack, wait
     stack.until(lambda: not list((stack.home / "checkouts").glob("*")))
 
 
+@pytest.mark.long
+@pytest.mark.contract("Q08")
+def test_a_cancel_survives_the_worker_that_carries_it_out(
+    stack: Stack, waiting: str, killed_at: Killed
+) -> None:
+    """Killed when the ref says `closed` and no row does: the next claim ends it, and runs nothing."""
+    attempt = stack.dispatch(waiting)
+    seen = stack.seen(attempt)
+    stack.start_dispatcher()
+    worker = stack.start_worker(f"{Moment.CLOSED} {AUTHOR}")
+    stack.until(lambda: stack.count("author"))
+    cancel(stack.store, stack.world, LOCAL, attempt.id, "it is not needed any more")
+    killed_at(worker)
+
+    stack.build()
+
+    stack.until(lambda: seen.is_over)
+    assert (seen.outcome, stack.count("author")) == ("canceled", 1)
+    assert seen.chain == ["started under fence 1", "closed under fence 1"]
+
+
 @pytest.mark.contract("Q08", "L9")
 @pytest.mark.parametrize("is_admitted", [True, False], ids=["admitted", "not yet admitted"])
 def test_work_is_canceled_without_any_worker(
@@ -157,6 +206,11 @@ def test_a_program_that_kills_its_worker_again_and_again_becomes_a_dead_letter(
     assert (seen.outcome, stack.count("author"), seen.starts()) == ("dead", 5, 5)
     assert seen.chain[-1] == "closed under fence 6"
     assert (seen.head, seen.requests, seen.dead_letters()) == ("", [], ["poison"])
+
+
+def children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
 
 
 def rows_of(stack: Stack, seen: Seen, fence: int) -> list[object]:

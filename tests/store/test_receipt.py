@@ -23,10 +23,10 @@ from fixtures.world import (
 from sqlalchemy import select
 
 from app.domain.digest import Json, canonical, parse
-from app.domain.errors import FencepostError
+from app.domain.errors import FencepostError, UnfitInput
 from app.domain.result import Observation, Outcome
 from app.kinds import author
-from app.store import worlds
+from app.store import results, worlds
 from app.store.engine import Store
 from app.store.schema import activities as activity_rows
 from app.store.schema import deliveries, receipts, settlements, staged_batches
@@ -128,14 +128,18 @@ def test_settling_again_is_a_no_op(store: Store, worker_store: Store, attempt: A
 def test_result_that_cannot_be_staged_changes_nothing(
     store: Store, worker_store: Store, attempt: Attempt
 ) -> None:
-    """A tick that fails half-way leaves no fact, no entity and no receipt behind."""
+    """It is refused before it is recorded; one written past the code leaves no prefix behind."""
     held = a_claim(store, worker_store, activity_of(store, attempt))
     value = dict(author_observation().value)
     broken = Observation(Outcome.GREEN, canonical({**value, "candidate": "none"}))
-    stage(store, a_result(worker_store, held, broken))
+    with pytest.raises(UnfitInput):
+        a_result(worker_store, held, broken)
+    with worker_store.begin() as tx:
+        recorded = results.record(tx, held, broken)
+    stage(store, recorded)
     before = newest_receipt(store, attempt.world)
 
-    with pytest.raises(FencepostError):
-        tick(store, attempt.world)
+    consumed = tick(store, attempt.world)
 
+    assert consumed == 0
     assert newest_receipt(store, attempt.world) == before

@@ -301,6 +301,9 @@ begin
     execute format('create trigger z_no_truncate before truncate on fencepost.%I for each statement execute function fencepost.refuse_change()', history);
   end loop;
 end $$;
+-- an ended claim never lives again
+create trigger z_ended before update on fencepost.claims for each row
+  when (old.ended is not null) execute function fencepost.refuse_change();
 create trigger m_end after insert on fencepost.results for each row execute function fencepost.end_activity();
 create trigger z_once before update on fencepost.staged_batches for each row execute function fencepost.allow_once('consumed_tick');
 create trigger z_once before update on fencepost.unknowns for each row
