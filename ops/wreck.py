@@ -13,6 +13,7 @@ from typing import Self
 
 import redis
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from app.cli import record
 from app.domain.digest import canonical
@@ -31,10 +32,14 @@ from app.store.claims import Verdict
 from app.store.engine import Store, open_store
 from app.transitions.bind import bind
 from app.transitions.claim import claim
-from app.transitions.record import record as record_result
 from app.transitions.start import start
 from workers.workspace.checkout import Author, open_checkout
 from workers.workspace.operation_ref import push_mark, push_result, write_mark
+
+_INSERT = (
+    "insert into fencepost.events (world_id, kind, activity_id, fence, n, type, value)"
+    " values (:w, :k, :a, :f, 1000, 'step', '{}')"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +145,18 @@ class Scene:
         return Zombie(taken, request, mark)
 
     def refused_insert(self, zombie: Zombie) -> str:
-        """Let it record a result, and return the database's refusal."""
+        """Let it insert an event by hand, with its own token, and return the trigger's refusal."""
+        claim, key = zombie.claim, zombie.claim.key
+        values = {"w": key.world, "k": key.kind, "a": key.activity, "f": claim.fence}
         try:
-            record_result(self._worker, zombie.claim, _late())
-        except FencepostError as fault:
-            return f"{fault.code}: {fault.message}"
-        raise SystemExit("the zombie's result was recorded")
+            with self._worker.engine.begin() as tx:
+                tx.execute(
+                    text("select set_config('fencepost.token', :t, true)"), {"t": claim.token}
+                )
+                tx.execute(text(_INSERT), values)
+        except DBAPIError as fault:
+            return f"{getattr(fault.orig, 'sqlstate', '')} {str(fault.orig).splitlines()[0]}"
+        raise SystemExit("the zombie's INSERT was taken")
 
     def refused_push(self, zombie: Zombie) -> str:
         """Let it publish a result over its own mark, and return the remote's refusal."""

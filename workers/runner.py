@@ -47,6 +47,7 @@ from workers.workspace.operation_ref import (
     write_mark,
 )
 from workers.workspace.presence import kill_all
+from workers.workspace.sweep import sweep
 
 #: Before a claim that could not do its work is tried again.
 BACKOFF = timedelta(seconds=3)
@@ -97,6 +98,7 @@ def write(this: Run) -> None:
         road = _Road(this, request, checkout, str(mirror))
         while not road.is_over:
             road.step()
+    sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
 
 
 class _Road:

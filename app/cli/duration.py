@@ -22,7 +22,7 @@ class Duration(click.ParamType[timedelta]):
         """The length of time that was typed."""
         if isinstance(value, timedelta):
             return value
-        found = re.fullmatch(r"(\d{1,9})([smhd])", str(value).strip())
+        found = re.fullmatch(r"([0-9]{1,9})([smhd])", str(value).strip())
         if found is None:
             self.fail(f"{value!r} is no duration; write 90s, 10m or 2h", param, ctx)
         length = timedelta(**{_UNITS[found[2]]: int(found[1])})

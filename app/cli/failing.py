@@ -18,9 +18,13 @@ ADVICE = {
     "database_unreachable": "start it, or correct FENCEPOST_DATABASE_URL",
     "database_unfit": "see `fencepost database current`, and which login the URL is of",
     "redis_unreachable": "start it, or correct FENCEPOST_REDIS_URL",
+    "unsafe_name": "name a folder, or a URL by https, ssh, git or file, without credentials",
+    "merge_refused": "see `fencepost pull-requests show`, then merge its base into the head",
     "git_failed": "see what git says above; `fencepost status` shows what is under way",
     "remote_unreadable": "see that `git ls-remote` works on it, then try again",
 }
+
+OTHERWISE = "`fencepost status` shows how things stand"
 
 #: First match wins.
 EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
@@ -62,7 +66,7 @@ def _told(fault: BaseException) -> int:
         traceback.print_exception(fault)
     match fault:
         case FencepostError():
-            _say(fault.message, fault.code, fault.advice or ADVICE.get(fault.code, ""))
+            _say(fault.message, fault.code, fault.advice or ADVICE.get(fault.code, OTHERWISE))
         case click.UsageError():
             where = fault.ctx.command_path if fault.ctx else "fencepost"
             _say(fault.format_message(), "usage", f"see `{where} --help`")

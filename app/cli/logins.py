@@ -82,7 +82,7 @@ def with_login(url: str, name: str, password: str) -> str:
     """The same database by another login."""
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=f"{quote(name)}:{quote(password)}@{place}").geturl()
+    return parts._replace(netloc=f"{quote(name)}:{quote(password, safe='')}@{place}").geturl()
 
 
 def _work(kept: Logins, owner_url: str) -> bool:

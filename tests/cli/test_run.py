@@ -150,7 +150,3 @@ def test_a_failure_publishes_nothing(
     assert traces(up) == before
     left = [line for line in naming(up.home).values() if "sleep 60" in line]
     assert left == []
-
-
-def test_without_a_worker_it_stays_queued(own: Fencepost, repository: Path) -> None:
-    """Where nobody works, the attempt waits and that is said; a detached one can be cancelled."""

@@ -33,7 +33,7 @@ def test_a_run_outlasts_a_cut_of_every_connection(
 def test_a_run_that_could_not_renew_its_lease_ends_and_starts_again(
     stack: Stack, waiting: str, published_once: Published
 ) -> None:
-    """Longer than the lease: the worker ends its program by its own clock, and a new claim guards."""
+    """Longer than the lease: the worker ends its program by its own clock; a new claim guards."""
     stack.build()
     seen = stack.seen(stack.dispatch(waiting))
     stack.until(lambda: stack.count("author"))

@@ -53,7 +53,7 @@ def test_a_dispatcher_killed_at_a_moment_is_simply_started_again(
 def test_whoever_dispatches_may_die_before_the_commit(
     stack: Stack, work: tuple[str, str], published_once: Published
 ) -> None:
-    """Killed while its transaction waits for the world: no attempt, and the next dispatch is the first."""
+    """Killed while its transaction waits for the world: no attempt; the next one is the first."""
     task, base = stack.ready(*work)
     arguments = (stack.world, task, base.branch, base.sha)
     with stack.database.as_superuser() as session:

@@ -51,7 +51,7 @@ def test_work_that_runs_does_not_notice_a_wiped_redis(
 def test_a_message_that_comes_many_times_is_done_once(
     stack: Stack, work: tuple[str, str], published_once: Published
 ) -> None:
-    """Doubled while it waits, and replayed after the end: each copy gets a verdict and is dropped."""
+    """Doubled while it waits, replayed after the end: each copy gets a verdict and is dropped."""
     dispatcher = stack.start_dispatcher()
     seen = stack.seen(stack.dispatch(*work))
     stack.until(lambda: dispatcher.says("delivery.published"))

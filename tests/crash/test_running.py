@@ -71,6 +71,24 @@ def test_a_program_that_outlives_worker_and_supervisor_is_ended_by_the_next_clai
     assert stack.count("author") == 2
 
 
+@pytest.mark.contract("E01", "Q06")
+def test_a_live_worker_takes_over_from_a_dead_one_and_clears_up_after_it(
+    stack: Stack, waiting: str, published_once: Published
+) -> None:
+    """No other process has to start: the work is claimed again, and both checkouts are gone."""
+    seen = stack.seen(stack.dispatch(waiting))
+    stack.build()
+    stack.until(lambda: stack.count("author"))
+    first, second = stack.roles[-1], stack.start_worker()
+    stack.until(lambda: second.says("role.started"))
+
+    first.kill()
+    (stack.outside / "go").touch()
+
+    published_once(seen)
+    assert stack.count("author") == 2
+
+
 @pytest.mark.contract("M12", "L2", "L4")
 @pytest.mark.parametrize(
     ("moment", "runs"),
@@ -148,7 +166,7 @@ def test_a_canceled_run_ends_at_once_and_closes_its_operation(stack: Stack, wait
 def test_a_cancel_survives_the_worker_that_carries_it_out(
     stack: Stack, waiting: str, killed_at: Killed
 ) -> None:
-    """Killed when the ref says `closed` and no row does: the next claim ends it, and runs nothing."""
+    """Killed when the ref says `closed` and no row does: the next claim ends it, runs nothing."""
     attempt = stack.dispatch(waiting)
     seen = stack.seen(attempt)
     stack.start_dispatcher()
