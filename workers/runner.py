@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import assert_never
-
-from app.domain import recovery
 from app.domain.errors import (
     ClaimNotLive,
     FencepostError,
     HostFailed,
     OurFault,
-    PushLost,
-    PushRefused,
     RemoteUnreadable,
     StaleFence,
-    Stopped,
-    UnfitInput,
 )
-from app.domain.operation import Mark, Unreadable
-from app.domain.recovery import Stop
-from app.domain.result import Observation, Outcome, observation_from
 from app.events import Moment, emit
 from app.kinds import author, pull_request
-from app.kinds.ending import ending
-from app.kinds.request import AuthorRequest, author_request
+from app.kinds.request import author_request
 from app.store import activities
 from app.store.claims import Verdict
 from app.transitions.bind import bind
 from app.transitions.claim import claim
-from app.transitions.hold import hold
-from app.transitions.record import record
 from app.transitions.release import release
-from app.transitions.start import start
 from workers import publication
-from workers.execution import Finished, execute
 from workers.journal import Journal
-from workers.reconcile import UNREADABLE, Hand, look
-from workers.worker import Message, Run, Worker
-from workers.workspace.checkout import Author, Checkout, open_checkout
-from workers.workspace.environment import OPERATION
-from workers.workspace.operation_ref import (
-    branch_present,
-    push_mark,
-    push_result,
-    write_mark,
-)
-from workers.workspace.presence import kill_all
+from workers.reconcile import UNREADABLE
+from workers.road import Road
+from workers.worker import BACKOFF, Message, Run, Worker
+from workers.workspace.checkout import open_checkout
 from workers.workspace.sweep import sweep
-
-#: Before a claim that could not do its work is tried again.
-BACKOFF = timedelta(seconds=3)
-#: Looks, a second apart, at a remote that cannot be read while a finished result is in hand.
-MOST_WAITS = 60
 
 
 def run(worker: Worker, message: Message) -> None:
@@ -95,155 +67,10 @@ def write(this: Run) -> None:
     with open_checkout(
         this.worker.checkouts, name, str(mirror), request.base, mirror / "objects"
     ) as checkout:
-        road = _Road(this, request, checkout, str(mirror))
+        road = Road(this, request, checkout, str(mirror))
         while not road.is_over:
             road.step()
     sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
-
-
-class _Road:
-    """The loop of PROTOCOL §4: read, decide, act; a refusal means read again."""
-
-    def __init__(self, run: Run, request: AuthorRequest, checkout: Checkout, remote: str) -> None:
-        self.run, self.request, self.checkout, self.remote = run, request, checkout, remote
-        self.hand = Hand()
-        self.finished: Finished | None = None
-        self.waits = 0
-        self.is_over = False
-
-    def step(self) -> None:
-        """Ask once, and do what is permitted."""
-        now = look(self.run, self.request, self.checkout, self.remote, self.hand)  # 6
-        permission = recovery.decide(now)
-        emit(Moment.DECIDED, **self.run.claim.facts(), permission=type(permission).__name__)
-        self.run.journal.tell("step", step="decide", permission=type(permission).__name__)
-        if self._waits_with_a_result(now):
-            return
-        try:
-            self._act(permission, now)
-        except PushLost:
-            return  # somebody was first: read again
-        except RemoteUnreadable:
-            if self.finished is None:
-                raise
-        except Stopped:
-            self.run.held.heed(Stop.CANCEL)  # the next look closes the chain
-
-    def _waits_with_a_result(self, now: recovery.Situation) -> bool:
-        """A finished result is worth waiting for the remote, for a while."""
-        if self.finished is None or not isinstance(now.operation, Unreadable):
-            return False
-        self.waits += 1
-        return self.waits <= MOST_WAITS and not self.run.held.interrupt.wait(1.0)
-
-    def _act(  # noqa: C901  # one arm a row of the table
-        self, permission: recovery.Permission, now: recovery.Situation
-    ) -> None:
-        run = self.run
-        match permission:
-            case recovery.Execute(mark, expected):
-                sha = self._push_mark(mark, expected)  # 7
-                self._start(sha)
-            case recovery.ConfirmStart(sha):
-                self._start(sha)
-            case recovery.PublishAgain():
-                self._publish_again()
-            case recovery.Record(observation):
-                self._record_found(observation)
-            case recovery.Close(expected):
-                self._push_mark(Mark.CLOSED, expected)
-                emit(Moment.CLOSED, **run.claim.facts())
-            case recovery.End():
-                assert now.stop is not None
-                self._record(_ending(now.stop))
-            case recovery.KillFirst():
-                self.hand.tree_immortal = not kill_all(OPERATION, self.request.operation)
-            case recovery.Release(why):
-                detail = f"{UNREADABLE}: {why}" if "cannot be read" in why else why
-                release(run.store, run.claim, detail, BACKOFF)
-                self.is_over = True
-            case recovery.Unknown(code, why):
-                hold(run.store, run.claim, code, why)
-                self.is_over = True
-            case recovery.FailClosed():
-                self._record(ending(Outcome.FAILED, "cannot_bind", "no stable identity to bind"))
-            case recovery.Leave() | recovery.NothingToDo():
-                self._leave()
-            case _:
-                assert_never(permission)
-
-    def _push_mark(self, mark: Mark, expected: str | None) -> str:
-        sha = write_mark(
-            self.checkout.git_dir, self.request.operation, self.run.claim, mark, expected,
-            self._signature(),
-        )  # fmt: skip
-        push_mark(self.checkout.git_dir, self.remote, self.request.operation, sha, expected)
-        emit(Moment.MARKED, **self.run.claim.facts(), mark=mark, sha=sha)
-        return sha
-
-    def _start(self, sha: str) -> None:
-        start(self.run.store, self.run.claim, sha)
-        self.finished = execute(self.run, self.request, self.checkout)  # 8
-        if self.finished is None:
-            return  # interrupted: the next look leaves, or closes
-        self.hand.in_hand = sha
-        self._publish()
-
-    def _publish_again(self) -> None:
-        """The tip is still ours, so the push did not arrive, or the branch is somebody else's."""
-        branch = self.request.branch
-        if branch_present(self.checkout.git_dir, self.remote, branch) is None:
-            self._publish()
-        else:
-            self._publish_refusal("branch_clash", f"{branch} was made by somebody else meanwhile")
-
-    def _publish(self) -> None:  # 9
-        try:
-            self._push_result()
-        except PushRefused as fault:
-            self._publish_refusal("publication_refused", fault.message)
-
-    def _publish_refusal(self, code: str, why: str) -> None:
-        """What the remote will not publish while the tip is ours: that is the observation."""
-        self.finished = Finished(ending(Outcome.FAILED, code, why), None)
-        self._push_result()
-
-    def _push_result(self) -> None:
-        assert self.finished is not None
-        assert self.hand.in_hand is not None
-        tip = self.hand.in_hand
-        observation, candidate = self.finished.observation, self.finished.candidate
-        sha = write_mark(
-            self.checkout.git_dir, self.request.operation, self.run.claim, Mark.RESULT, tip,
-            self._signature(), observation=observation.bytes, candidate=candidate,
-        )  # fmt: skip
-        branch = self.request.branch if candidate else None
-        push_result(
-            self.checkout.git_dir, self.remote, self.request.operation, sha, tip, branch, candidate
-        )
-        emit(Moment.PUSHED, **self.run.claim.facts(), outcome=observation.outcome)
-        self._record(observation)
-
-    def _record_found(self, seen: bytes) -> None:
-        try:
-            self._record(observation_from(seen))
-        except UnfitInput as fault:  # row 4: what is there was not written by us
-            hold(self.run.store, self.run.claim, "malformed_result", fault.message)
-            self.is_over = True
-
-    def _record(self, observation: Observation) -> None:  # 10
-        self.run.journal.tell("completion", outcome=observation.outcome)
-        record(self.run.store, self.run.claim, observation)
-        self.is_over = True
-
-    def _leave(self) -> None:
-        if not self.run.held.is_lost:
-            release(self.run.store, self.run.claim, "left to the next claim", timedelta(0))
-        self.is_over = True
-
-    def _signature(self) -> Author:
-        signature = self.request.signature
-        return Author(signature.name, signature.email, signature.when)
 
 
 def _hand_back(this: Run, fault: FencepostError) -> None:
@@ -254,15 +81,3 @@ def _hand_back(this: Run, fault: FencepostError) -> None:
         release(this.store, this.claim, f"{prefix}{fault.code}: {fault.message}", BACKOFF)
     except FencepostError:
         this.held.lose()  # the lease will run out by itself
-
-
-def _ending(stop: Stop) -> Observation:
-    match stop:
-        case Stop.CANCEL:
-            return ending(Outcome.CANCELED, "canceled", "a cancel was asked for")
-        case Stop.ABANDON:
-            return ending(Outcome.ABANDONED, "abandoned", "a person abandoned it")
-        case Stop.CLOSE_ONLY:
-            return ending(Outcome.DEAD, "poison", "started too often without a result")
-        case _:
-            assert_never(stop)

@@ -61,7 +61,9 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
                 print(f"  {elapsed(one.at - seen.created_at):>9}  {words}")
     print()
     how = f"ended as {seen.outcome}" if seen.outcome else "has not ended"
-    print(f"{how} after {elapsed(seen.elapsed)}; receipts {', '.join(map(str, receipts))}")
+    print(f"{how} after {elapsed(seen.elapsed)}; its receipts:")
+    for receipt in receipts:
+        print(f"  {receipt.tick:>9}  {receipt.verb} by {receipt.actor}, at {receipt.at:%FT%TZ}")
     if seen.unknown:
         print("a person has to decide; nothing is started again until then")
     print(f"next: fencepost attempts show {seen.id}")

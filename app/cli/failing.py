@@ -34,8 +34,6 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (DeliveryError, FAILED),
     (FencepostError, FAILED),
     (click.ClickException, REFUSED),
-    (KeyboardInterrupt, INTERRUPTED),
-    (click.Abort, INTERRUPTED),
 )
 
 
@@ -54,6 +52,8 @@ def ending(command: Callable[[], object]) -> int:
 
 def exit_code(fault: BaseException) -> int:
     """What a fault means to whoever started the command."""
+    if _was_interrupted(fault):
+        return INTERRUPTED
     for kind, code in EXIT_CODES:
         if isinstance(fault, kind):
             return code
@@ -65,6 +65,8 @@ def _told(fault: BaseException) -> int:
     if os.environ.get("FENCEPOST_DEBUG"):
         traceback.print_exception(fault)
     match fault:
+        case _ if code == INTERRUPTED:
+            _say("interrupted", "interrupted", OTHERWISE)
         case FencepostError():
             _say(fault.message, fault.code, fault.advice or ADVICE.get(fault.code, OTHERWISE))
         case click.UsageError():
@@ -72,13 +74,21 @@ def _told(fault: BaseException) -> int:
             _say(fault.format_message(), "usage", f"see `{where} --help`")
         case click.ClickException():
             _say(fault.format_message(), "usage", "see `fencepost --help`")
-        case KeyboardInterrupt() | click.Abort():
-            _say("interrupted", "interrupted", "")
         case _:
             name = type(fault).__name__
             hint = "set FENCEPOST_DEBUG=1 to see where; please report it"
             _say(f"this should not happen: {name}: {fault}", "internal", hint)
     return code
+
+
+def _was_interrupted(fault: BaseException) -> bool:
+    """Whether it follows from a Ctrl-C, which may come in the middle of anything."""
+    before: BaseException | None = fault
+    while before is not None:
+        if isinstance(before, KeyboardInterrupt | click.Abort):
+            return True
+        before = before.__context__
+    return False
 
 
 def _say(message: str, code: str, hint: str) -> None:

@@ -40,7 +40,10 @@ def command(address: str, port: int) -> None:
     with stack.joined(settings) as found:
         redis_url = config.required(found.redis_url, "FENCEPOST_REDIS_URL")
         print(f"flower: http://{address}:{port}  (Ctrl-C ends it)", flush=True)
-        celery_app(redis_url, role="flower").start(
+        app = celery_app(redis_url, role="flower")
+        # It asks much at once, two connections a question: in a small pool they wait for ever.
+        app.conf.update(broker_pool_limit=64, broker_pool_acquire_timeout=5)
+        app.start(
             ["flower", f"--address={address}", f"--port={port}", "--read_only=true",
              "--purge_offline_workers=120", "--persistent=false"]
         )  # fmt: skip

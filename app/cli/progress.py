@@ -13,7 +13,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from app.cli.follow import News
-from app.cli.shown import elapsed, json_line
+from app.cli.shown import elapsed, json_line, plain
 from app.cli.telling import journal_sentence, output_lines, sentence
 from app.store.views.attempt import AttemptSeen
 from app.store.views.story import Entry
@@ -26,6 +26,8 @@ _WATCHED = frozenset(
         "event.step", "event.output",
     }
 )  # fmt: skip
+
+_WIDEST = 120
 
 _SIGNS = {
     "pending": "·", "dispatched": "…", "succeeded": "✓", "failed": "✗", "skipped": "-",
@@ -42,6 +44,9 @@ class Progress(Protocol):
     def say(self, line: str, **facts: object) -> None:
         """Something that the command itself has to say."""
 
+    def close(self) -> None:
+        """Nothing more comes; what is printed next stands by itself."""
+
 
 class Lines:
     """One line for each thing, on standard error."""
@@ -55,6 +60,9 @@ class Lines:
     def say(self, line: str, **facts: object) -> None:
         """Print it."""
         print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Nothing to do."""
 
 
 class JsonLines:
@@ -75,6 +83,9 @@ class JsonLines:
         """Print it as an event of its own."""
         json_line({"type": "message", "text": line, **facts})
 
+    def close(self) -> None:
+        """Nothing to do."""
+
 
 class Terminal:
     """Lines that scroll, above the steps as they stand."""
@@ -93,6 +104,10 @@ class Terminal:
         """Print it above the steps."""
         self._live.console.print(Text(line))
 
+    def close(self) -> None:
+        """Take the steps away."""
+        self._live.stop()
+
 
 @contextmanager
 def progress(*, as_json: bool) -> Iterator[Progress]:
@@ -103,7 +118,13 @@ def progress(*, as_json: bool) -> Iterator[Progress]:
         yield Lines()
     else:
         console = Console(stderr=True, highlight=False)
-        with Live(console=console, transient=True, refresh_per_second=8) as live:
+        with Live(
+            console=console,
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as live:
             yield Terminal(live)
 
 
@@ -114,7 +135,7 @@ def lines_of(seen: AttemptSeen, news: News) -> list[str]:
     start = f"{elapsed(news.at - seen.created_at):>9}  {news.step:<13}"
     told = news.told
     if isinstance(told, Entry):
-        return [start + sentence(told)]
+        return [start + plain(sentence(told), _WIDEST)]
     words = journal_sentence(told)
     return [start + words] if words else [f"{start}| {line}" for line in output_lines(told)]
 

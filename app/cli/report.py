@@ -66,7 +66,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         "output": _object(author.get("execution")).get("output"),
         "unknown": unknown
         and {"step": unknown.name, "code": unknown.unknown, "detail": unknown.unknown_detail},
-        "receipts": receipts,
+        "receipts": [one.tick for one in receipts],
         "elapsed": seen.elapsed,
         "exit_code": exit_code(seen),
     }

@@ -14,11 +14,13 @@ from app import config
 from app.broker.redis import Broker
 from app.cli import apart, home, order, record, stack, watching
 from app.cli.duration import DURATION
+from app.cli.interrupt import collected
 from app.cli.logins import Logins
 from app.cli.order import Order
 from app.cli.parent import Parent
 from app.cli.progress import Progress, progress
 from app.cli.record import ParentKind
+from app.cli.shown import json_line
 from app.config import Settings
 
 _GRACE = 10.0  #: seconds for roles that have nothing left to do
@@ -58,7 +60,7 @@ def command(
             shown.say(f"warning: {wanted.source.url} has changes that no commit holds; "
                       f"{wanted.source.sha[:12]} is used as it is", code="dirty")  # fmt: skip
         if detach:
-            return _detached(settings, wanted, shown)
+            return _detached(settings, wanted, shown, as_json=as_json)
         return _followed(settings, wanted, shown, as_json=as_json)
 
 
@@ -68,18 +70,24 @@ def _followed(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
         new = order.carry_out(store, settings.home, wanted)
         place = f"{wanted.source.name} at {wanted.source.base} {wanted.source.sha[:12]}"
         shown.say(f"attempt {new.attempt} of {place}", attempt=new.attempt)
-        watch = watching.Watch(store, settings.home, new, found.redis_url, parent, shown)
-        return watching.to_the_end(watch, as_json=as_json)
+        with collected() as interrupts:
+            watch = watching.Watch(
+                store, settings.home, new, found.redis_url, parent, shown, interrupts
+            )
+            return watching.to_the_end(watch, as_json=as_json)
 
 
-def _detached(settings: Settings, wanted: Order, shown: Progress) -> int:
+def _detached(settings: Settings, wanted: Order, shown: Progress, *, as_json: bool) -> int:
     if record.find_up(settings.home) is None and not _is_named(settings):
         apart.start(settings.home, _SLOTS)
     with stack.joined(settings) as found, stack.store_of(found) as store:
         _check_redis(found)
         new = order.carry_out(store, settings.home, wanted)
-    shown.say(f"the stack stays; next: fencepost logs {new.attempt} --follow, "
-              f"fencepost attempts show {new.attempt}, fencepost down")  # fmt: skip
+    shown.close()
+    if as_json:
+        json_line({"type": "dispatched", "attempt": new.attempt, "world": new.world})
+        return 0
+    shown.say(f"the stack stays; next: fencepost logs {new.attempt} --follow, fencepost down")
     print(new.attempt)
     return 0
 

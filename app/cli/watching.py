@@ -10,6 +10,7 @@ from pathlib import Path
 from app.broker.window import workers_connected
 from app.cli import failing, report
 from app.cli.follow import Follower, follow
+from app.cli.interrupt import Interrupts
 from app.cli.order import Dispatched
 from app.cli.parent import Parent, last_words
 from app.cli.progress import Progress
@@ -47,6 +48,7 @@ class Watch:
     redis_url: str | None = field(repr=False)
     parent: Parent | None  #: None: the stack is somebody else's
     shown: Progress
+    interrupts: Interrupts
     began: float = field(default_factory=time.monotonic)
     asked: float = 0.0
     said_queued: bool = False
@@ -80,11 +82,13 @@ def _follow(watch: Watch, follower: Follower) -> AttemptSeen:
             lost = lost or time.monotonic()
             if time.monotonic() - lost > _PATIENCE:
                 raise
+            watch.interrupts.raise_if_new()
             watch.shown.say(f"the database does not answer; tries again: {fault.message}")
             time.sleep(2)
 
 
 def _pause(watch: Watch, seen: AttemptSeen) -> None:
+    watch.interrupts.raise_if_new()
     time.sleep(_LOOK_EVERY)
     if watch.parent and (name := watch.parent.hopeless()):
         raise RoleEnds(
@@ -126,6 +130,7 @@ def _cancel(watch: Watch, follower: Follower) -> None:
 
 
 def _report(watch: Watch, *, as_json: bool) -> int:
+    watch.shown.close()
     found = report.summary(watch.store, watch.home, watch.new.world, watch.new.attempt)
     if as_json:
         json_line(found)

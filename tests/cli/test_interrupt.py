@@ -95,7 +95,7 @@ def test_a_dead_role_is_started_again(own: Fencepost) -> None:
 
 
 def test_a_killed_up_is_swept_by_the_next(own: Fencepost) -> None:
-    """After kill -9 of the parent another `up` starts, adopts the servers, and ends the old roles."""
+    """After kill -9 of the parent another `up` adopts the servers and ends the old roles."""
     own("up", "--detach")
     old = _roles(own)
     up = record.find_up(own.home)

@@ -43,7 +43,7 @@ def test_a_listing_has_at_most_eight_columns(
 
 
 def test_a_unique_prefix_is_enough(up: Fencepost, done: dict[str, object]) -> None:
-    """The short id of a listing names the attempt; too short a one is refused with what it may be."""
+    """The short id of a listing names the attempt; an unknown one is refused."""
     attempt = str(done["attempt"])
 
     shown = up("attempts", "show", attempt[:8], "--json")

@@ -30,8 +30,8 @@ def test_the_request_holds_exactly_the_codemods_diff(
 
     assert said.code == 0, said.err
     summary = said.lines[-1]
-    number = str(summary["pull_request"]["number"])
-    shown = up("pull-requests", "show", number, "--json")
+    named = f"{summary['repository']['id']}:{summary['pull_request']['number']}"
+    shown = up("pull-requests", "show", named, "--json")
     mirror, branch = summary["pull_request"]["url"].partition("#")[0], summary["branch"]
     git(library, "fetch", "--quiet", mirror, branch)
     assert expected

@@ -135,7 +135,7 @@ def test_bad_input_is_refused_before_anything(
 def test_a_failure_publishes_nothing(
     up: Fencepost, repository: Path, words: tuple[str, ...], command: str, code: str
 ) -> None:
-    """A run that is not green ends with its code and exit 1; no branch, request, checkout, process."""
+    """A run that is not green ends with its code and exit 1, and leaves no trace at the forge."""
     before = traces(up)
 
     script = repository.parent / "script"

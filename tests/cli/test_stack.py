@@ -83,7 +83,7 @@ def test_a_worker_refuses_the_owners_login(given: Fencepost, database: Database)
 def test_a_database_without_a_schema_is_brought_up_to_date(
     given: Fencepost, new_database: Callable[[], Database], repository: Path
 ) -> None:
-    """Before `database upgrade` a command is refused with what to do; afterwards the schema is there."""
+    """Before `database upgrade` a command is refused with what to do."""
     empty = new_database()
 
     said = given("run", "--", "true", at=repository, FENCEPOST_DATABASE_URL=empty.owner_url)

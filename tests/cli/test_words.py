@@ -90,7 +90,7 @@ def test_each_fault_has_its_exit_code(
 
 
 def test_every_refusal_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each error of the tree is shown with its code, and with a next step on the second line (L8)."""
+    """Each error is shown with its code, and with a next step on the second line (L8)."""
     for kind in _descendants(FencepostError):
 
         def fail(kind: Callable[[str], FencepostError] = kind) -> None:

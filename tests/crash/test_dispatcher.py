@@ -49,7 +49,7 @@ def test_a_dispatcher_killed_at_a_moment_is_simply_started_again(
     assert (stack.count("author"), stack.count("check")) == (1, 1)
 
 
-@pytest.mark.contract("M01", "T05")
+@pytest.mark.contract("M01")
 def test_whoever_dispatches_may_die_before_the_commit(
     stack: Stack, work: tuple[str, str], published_once: Published
 ) -> None:

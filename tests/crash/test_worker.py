@@ -38,7 +38,7 @@ LONG = pytest.mark.long
 WINDOWS = [
     (f"{Moment.CLAIMED} {AUTHOR}", 1, FRESH, pytest.mark.contract("M04", "A04")),
     (f"{Moment.BOUND} {AUTHOR}", 1, FRESH, LONG),
-    (f"{Moment.MARKED} {AUTHOR}", 1, GUARDED, pytest.mark.contract("M06")),
+    (f"{Moment.MARKED} {AUTHOR}", 1, GUARDED, LONG),
     (f"{Moment.STARTED} {AUTHOR}", 1, GUARDED, LONG),
     (f"{Moment.COMMITTED} {AUTHOR}", 2, GUARDED, LONG),
     (f"{Moment.PUSHED} {AUTHOR}", 1, FIRST, pytest.mark.contract("M07")),

@@ -46,6 +46,16 @@ class StepSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiptSeen:
+    """One committed tick: who asked for what."""
+
+    tick: int
+    verb: str
+    actor: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptSeen:
     """An attempt with what it belongs to."""
 
@@ -149,8 +159,8 @@ def observations_of(tx: Tx, seen: AttemptSeen) -> dict[str, Mapping[str, Json]]:
     return found
 
 
-def receipts_of(tx: Tx, seen: AttemptSeen) -> list[int]:
-    """The ticks that speak of an attempt: the commands on it, and every receipt of its work."""
+def receipts_of(tx: Tx, seen: AttemptSeen) -> list[ReceiptSeen]:
+    """The receipts that speak of an attempt: the commands on it, and every receipt of its work."""
     marks = [seen.id, seen.task, seen.work_order]
     marks += [step.activity for step in seen.steps if step.activity]
     began = (
@@ -162,9 +172,9 @@ def receipts_of(tx: Tx, seen: AttemptSeen) -> list[int]:
     last = max([step.settled_tick or 0 for step in seen.steps] + [seen.tick])
     speaks = func.convert_from(receipts.c.bytes, "UTF8")
     rows = tx.execute(
-        select(receipts.c.tick)
+        select(receipts.c.tick, receipts.c.verb, receipts.c.actor, receipts.c.recorded_at)
         .where(receipts.c.world_id == seen.world, receipts.c.tick.between(began, last))
         .where(func.coalesce(*[func.nullif(func.strpos(speaks, mark), 0) for mark in marks]) > 0)
         .order_by(receipts.c.tick)
     )
-    return [row[0] for row in rows]
+    return [ReceiptSeen(*row) for row in rows]
