@@ -137,6 +137,12 @@ class ActiveAttempt(Refused):
     code = "active_attempt"
 
 
+class IdempotencyConflict(Refused):
+    """The idempotency key was used for another request; choose a new key (T06)."""
+
+    code = "idempotency_conflict"
+
+
 class UnsettledWork(Refused):
     """Work is still unsettled; let it end first (M16)."""
 

@@ -82,6 +82,16 @@ receipts = Table(
     Column("recorded_at", When, nullable=False),
 )
 
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request_digest", Sha256, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+)
+
 entities = Table(
     "entities",
     metadata,

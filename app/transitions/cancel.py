@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from app.domain.digest import Json
 from app.domain.errors import WrongState
-from app.domain.identity import EntityId, WorldId
+from app.domain.identity import ActivityKey, EntityId, WorldId
 from app.domain.recovery import Stop
 from app.kinds.author import CANCEL_REQUEST
 from app.store import activities, attempts, board
 from app.store.deliveries import Cause
 from app.store.engine import Store
 from app.store.listening import wake
-from app.transitions.change import Command, changing
+from app.transitions.change import Change, Command
 from app.transitions.deliver import deliver
+from app.transitions.perform import perform
 from app.transitions.withdraw import withdraw
 
 
-def cancel(store: Store, world: WorldId, actor: str, attempt_id: str, reason: str) -> None:
+def cancel(
+    store: Store, world: WorldId, actor: str, attempt_id: str, reason: str,
+    *, key: str | None = None,
+) -> None:  # fmt: skip
     """Ask that nothing of the attempt starts any more; claims reconcile, close, and end it (Q08).
 
     A result that is recorded already is past cancel. An attempt that has ended is WrongState.
     """
-    with store.begin() as tx:
-        subject = {"attempt": attempt_id}
-        with changing(tx, world, Command("cancel", actor, subject, reason)) as change:
-            attempt = attempts.get(tx, world, attempt_id)
-            if attempt.ended_at is not None:
-                raise WrongState(f"attempt {attempt_id} has ended: {attempt.outcome}")
-            task: EntityId = board.task(tx, world, attempt.task_id).entity
-            change.world.put(task, CANCEL_REQUEST, 1, {"attempt": attempt_id})
-            under_way = activities.of_attempt(tx, world, attempt_id)
-            for key in under_way:
-                activities.lock(tx, key)
-                activities.set_stop(tx, key, Stop.CANCEL)
+    under_way: list[ActivityKey] = []
+
+    def act(change: Change) -> dict[str, Json]:
+        tx = change.tx
+        attempt = attempts.get(tx, world, attempt_id)
+        if attempt.ended_at is not None:
+            raise WrongState(f"attempt {attempt_id} has ended: {attempt.outcome}")
+        task: EntityId = board.task(tx, world, attempt.task_id).entity
+        change.world.put(task, CANCEL_REQUEST, 1, {"attempt": attempt_id})
+        under_way.extend(activities.of_attempt(tx, world, attempt_id))
+        for one in under_way:
+            activities.lock(tx, one)
+            activities.set_stop(tx, one, Stop.CANCEL)
         wake(tx)
-    for key in under_way:
-        if not withdraw(store, key):
-            deliver(store, key, Cause.STOPPED)
+        return {}
+
+    perform(store, world, Command("cancel", actor, {"attempt": attempt_id}, reason, key), act)
+    for one in under_way:
+        if not withdraw(store, one):
+            deliver(store, one, Cause.STOPPED)

@@ -25,8 +25,9 @@ class Command:
 
     verb: str
     actor: str
-    subject: Mapping[str, Json]
+    request: Mapping[str, Json]  #: what was asked, as it was asked
     reason: str | None = None
+    key: str | None = None  #: the same key and request is done once (T06)
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class Change:
     tx: Tx
     world: World
     decisions: list[Decision] = field(default_factory=list)
+    answer: Mapping[str, Json] = field(default_factory=dict)  #: what the command made
     batches: list[list[str]] = field(default_factory=list)
     receipt: Receipt | None = None
 
@@ -83,7 +85,7 @@ def _receipt(tx: Tx, row: WorldRow, command: Command, change: Change) -> bytes:
             "verb": command.verb,
             "actor": command.actor,
             "reason": text(command.reason) if command.reason is not None else None,
-            "subject": command.subject,
+            "subject": {**command.request, **change.answer},
             "at": clock.read(tx).isoformat(),
             "entities": list(added.entities),
             "facts": [[f.entity, f.component, f.version, f.digest] for f in added.facts],

@@ -23,7 +23,8 @@ from app.store import attempts, board, clock
 from app.store.board import Repository, Task, WorkOrder
 from app.store.engine import Store
 from app.store.listening import wake
-from app.transitions.change import Change, Command, changing
+from app.transitions.change import Change, Command
+from app.transitions.perform import perform
 
 #: The only workflow so far; an attempt keeps the one it ran (O03).
 WORKFLOW = ((author.STEP, author.NAME), (pull_request.STEP, pull_request.NAME))
@@ -38,31 +39,41 @@ class Base:
 
 
 def dispatch(
-    store: Store, world: WorldId, actor: str, task_id: str, base: Base, reason: str | None = None
-) -> str:
+    store: Store, world: WorldId, actor: str, task_id: str, base: Base, reason: str | None = None,
+    *, key: str | None = None,
+) -> str:  # fmt: skip
     """Append an attempt of an approved, dispatchable task and return its id.
 
     Refused: a work order that is not approved, a card in the wrong column, a task that has an
     active attempt (the database decides which of two dispatches wins, T05).
     """
-    attempt_id = mint("a")
-    with store.begin() as tx:
-        subject = {"task": task_id, "attempt": attempt_id}
-        with changing(tx, world, Command("dispatch", actor, subject, reason)) as change:
-            task = board.task(tx, world, task_id)
-            order = board.work_order(tx, world, task.work_order)
-            latest = attempts.latest(tx, world, task_id)
-            _check(task, order, active=latest is not None and latest.ended_at is None)
-            number = 1 if latest is None else int(latest.number) + 1
-            workflow = canonical({"v": 1, "steps": [list(step) for step in WORKFLOW]})
-            tick = change.world.tick
-            attempts.add(tx, world, tick, attempt_id, task_id, number, workflow, actor, reason)
-            attempts.add_steps(tx, world, attempt_id, [(name, kind) for name, kind in WORKFLOW])
-            repository = board.repository(tx, world, order.repository)
-            _add_dispatch(change, task, order, repository, attempt_id, number, base, clock.read(tx))
-            board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)
-        wake(tx)
+
+    def act(change: Change) -> dict[str, Json]:
+        return {"attempt": _append(change, actor, task_id, base, reason)}
+
+    request: dict[str, Json] = {"task": task_id, "base": base.branch, "sha": base.sha}
+    answer = perform(store, world, Command("dispatch", actor, request, reason, key), act)
+    attempt_id = string(answer, "attempt")
     emit(Moment.DISPATCHED, world=world, task=task_id, attempt=attempt_id)
+    return attempt_id
+
+
+def _append(change: Change, actor: str, task_id: str, base: Base, reason: str | None) -> str:
+    tx, world = change.tx, change.world.id
+    task = board.task(tx, world, task_id)
+    order = board.work_order(tx, world, task.work_order)
+    latest = attempts.latest(tx, world, task_id)
+    _check(task, order, active=latest is not None and latest.ended_at is None)
+    attempt_id = mint("a")
+    number = 1 if latest is None else int(latest.number) + 1
+    workflow = canonical({"v": 1, "steps": [list(step) for step in WORKFLOW]})
+    tick = change.world.tick
+    attempts.add(tx, world, tick, attempt_id, task_id, number, workflow, actor, reason)
+    attempts.add_steps(tx, world, attempt_id, [(name, kind) for name, kind in WORKFLOW])
+    repository = board.repository(tx, world, order.repository)
+    _add_dispatch(change, task, order, repository, attempt_id, number, base, clock.read(tx))
+    board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)
+    wake(tx)
     return attempt_id
 
 

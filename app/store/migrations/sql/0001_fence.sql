@@ -292,7 +292,7 @@ begin
       fenced, case when fenced in ('starts', 'effect_calls') then 'acts' else 'tells' end);
   end loop;
   foreach history in array array['bindings', 'starts', 'effect_calls', 'effect_answers', 'events', 'artifacts', 'payloads',
-      'results', 'ends', 'settlements', 'verdicts', 'dead_letters', 'receipts', 'entities', 'facts', 'relations'] loop
+      'results', 'ends', 'settlements', 'verdicts', 'dead_letters', 'receipts', 'entities', 'facts', 'relations', 'idempotency_keys'] loop
     execute format('create trigger z_append_only before update or delete on fencepost.%I for each row execute function fencepost.refuse_change()', history);
     execute format('create trigger z_no_truncate before truncate on fencepost.%I for each statement execute function fencepost.refuse_change()', history);
   end loop;

@@ -46,7 +46,7 @@ grant select (world_id, kind, activity_id, fence, worker, delivery, claimed_at, 
   on fencepost.claims to fencepost_app;
 grant select (principal_id, name, scopes, created_at) on fencepost.principals to fencepost_app;
 grant insert on fencepost.worlds, fencepost.receipts, fencepost.entities, fencepost.facts, fencepost.relations,
-  fencepost.projector_cursors, fencepost.repositories, fencepost.work_orders, fencepost.tasks, fencepost.attempts,
+  fencepost.projector_cursors, fencepost.idempotency_keys, fencepost.repositories, fencepost.work_orders, fencepost.tasks, fencepost.attempts,
   fencepost.steps, fencepost.activities, fencepost.deliveries, fencepost.payloads, fencepost.results,
   fencepost.staged_batches, fencepost.settlements, fencepost.dead_letters, fencepost.unknowns to fencepost_app;
 grant update (tick, entity_sequence, receipt_digest) on fencepost.worlds to fencepost_app;

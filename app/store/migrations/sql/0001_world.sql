@@ -45,6 +45,17 @@ create table fencepost.receipts (
   constraint receipts_chain check ((tick = 1) = (previous is null))
 );
 
+-- checked before anything is made: the same key and request get the first answer (T06)
+create table fencepost.idempotency_keys (
+  world_id text not null,
+  key text not null constraint idempotency_keys_length check (length(key) between 1 and 200),
+  request_digest bytea not null,
+  answer bytea not null,
+  tick bigint not null,
+  primary key (world_id, key),
+  constraint idempotency_keys_receipt foreign key (world_id, tick) references fencepost.receipts deferrable initially deferred
+);
+
 create table fencepost.entities (
   world_id text not null,
   entity_id bigint not null,
