@@ -8,7 +8,7 @@ from typing import TypeAlias
 from sqlalchemy import Table
 
 from app.store import schema
-from app.verify.finding import AnyRow, Finding, missing
+from app.verify.finding import AnyRow, Finding, Violation, missing, path
 from app.verify.reading import Key, Stream, World, value_of
 
 _Listed: TypeAlias = Callable[[AnyRow], tuple[object, ...]]
@@ -41,14 +41,20 @@ def check(world: World) -> Iterator[Finding]:
             continue  # the chain's check has named it
         for name, (table, listed) in LISTED.items():
             rows = {listed(row) for row in found[table.name]}
-            yield from _compare(world, table, (tick,), rows, _tuples(said.get(name)))
+            yield from _compare(world, table, tick, rows, _tuples(said.get(name)))
 
 
 def _compare(
-    world: World, table: Table, tick: Key, rows: set[Key], said: set[Key]
+    world: World, table: Table, tick: object, rows: set[Key], said: set[Key]
 ) -> Iterator[Finding]:
     for row in sorted(said - rows, key=str):
-        yield missing("S04", table, world.id, *row, what=f"receipt {tick[0]} lists it so")
+        yield missing("S04", table, world.id, *row, what=f"receipt {tick} lists it so")
     for row in sorted(rows - said, key=str):
-        what = f"receipt {tick[0]} does not list it so"
-        yield missing("S04", schema.receipts, world.id, tick[0], what=f"{table.name} {row}: {what}")
+        what = f"receipt {tick} does not list it so"
+        yield Violation("S04", table.name, path(world.id, *row), what)
+
+
+def _tuples(listed: object) -> set[Key]:
+    """Rows as a receipt lists them; an entity is a bare number."""
+    rows = listed if isinstance(listed, list) else []
+    return {tuple(row) if isinstance(row, list) else (row,) for row in rows}

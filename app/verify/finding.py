@@ -28,6 +28,9 @@ class Unread:
 
     what: str
 
+    def __str__(self) -> str:
+        return f"not read: {self.what}"
+
 
 Finding = Violation | Unread
 

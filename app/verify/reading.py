@@ -7,10 +7,11 @@ the product has a say in what is found, and so that memory does not grow with th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import TypeAlias
 
 from sqlalchemy import Column, ColumnElement, Connection, LargeBinary, Table, Text, select
@@ -24,6 +25,7 @@ from app.verify.finding import AnyRow
 BATCH = 500  #: rows that are in memory at a time, a stream
 SECRET = {"token_hash"}  #: the control plane's login cannot read it, and no law needs it
 
+Value: TypeAlias = Mapping[str, Json]
 Key: TypeAlias = tuple[object, ...]
 Found: TypeAlias = Mapping[str, list[AnyRow]]
 
@@ -43,11 +45,12 @@ class Reading:
     """The whole database as of one moment."""
 
     connection: Connection
+    mirrors: Path  #: the folder of the local forge
     rows_read: int = field(default=0)
 
     def worlds(self) -> list[AnyRow]:
         """Every world, oldest first."""
-        return list(self.rows(Stream(schema.worlds, ("created_at", "world_id"))))
+        return list(self.rows(Stream(schema.worlds, ("created_at", "world_id"), ("settings",))))
 
     def rows(self, stream: Stream) -> Iterator[AnyRow]:
         """Stream rows; text is ordered by its bytes, as Python orders it."""
@@ -58,7 +61,10 @@ class Reading:
         )
         if stream.where is not None:
             query = query.where(stream.where)
-        for row in self.connection.execute(query, execution_options={"yield_per": BATCH}):
+        found: Iterable[AnyRow] = self.connection.execute(
+            query, execution_options={"yield_per": BATCH}
+        )
+        for row in found:
             self.rows_read += 1
             yield row
 
@@ -101,6 +107,12 @@ class World:
                 found[name].append(row)
             yield key, found
 
+    def payload(self, digest: str) -> bytes | None:
+        """The bytes behind the digest of a result."""
+        where = schema.payloads.c.digest == digest
+        rows = list(self.rows(schema.payloads, large=("bytes",), where=where))
+        return bytes(rows[0].bytes) if rows else None
+
     def _tagged(self, stream: Stream) -> Iterator[tuple[Key, str, AnyRow]]:
         by, name = tuple(stream.by), stream.table.name
         for row in self.rows(stream.table, by, large=stream.large, where=stream.where):
@@ -108,7 +120,7 @@ class World:
 
 
 @contextmanager
-def snapshot(url: str) -> Iterator[Reading]:
+def snapshot(url: str, mirrors: Path) -> Iterator[Reading]:
     """Read everything as of one moment; nothing is locked and nothing can be written."""
     # without the short timeouts of those who write: a large database takes its time
     engine = open_engine(url, name="fencepost-verify", connections=1, timeouts=False)
@@ -116,12 +128,12 @@ def snapshot(url: str) -> Iterator[Reading]:
         with engine.connect().execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         ) as connection:
-            yield Reading(connection)
+            yield Reading(connection, mirrors)
     finally:
         engine.dispose()
 
 
-def value_of(data: bytes) -> Mapping[str, Json] | None:
+def value_of(data: bytes) -> Value | None:
     """Canonical bytes as an object; None for anything else."""
     try:
         value = parse(bytes(data))
@@ -138,8 +150,9 @@ def _light(table: Table, large: Sequence[str]) -> list[Column[object]]:
     ]  # fmt: skip
 
 
-def _ordered(column: Column[object]) -> ColumnElement[object]:
+def _ordered(column: Column[object]) -> ColumnElement[str] | Column[object]:
     return column.collate("C") if isinstance(column.type, Text) else column
 
 
-_key_of: Callable[[tuple[Key, str, AnyRow]], Key] = lambda tagged: tagged[0]  # noqa: E731
+def _key_of(tagged: tuple[Key, str, AnyRow]) -> Key:
+    return tagged[0]
