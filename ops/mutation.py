@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, house: Path = HOUSE) -> int:
     if asked.list:
         return report(listing(mutants, proofs_of(house)))
     if asked.check:
-        return report((True, fault) for fault in faults(house, mutants))
+        return report((True, fault) for fault in faults(house, mutants, proofs_of(house)))
     known = {word for mutant in mutants for word in (mutant.name, *mutant.ids)}
     if unknown := [name for name in asked.names if name not in known]:
         parser.error(f"no such mutant, and no id that has one: {', '.join(unknown)}")
@@ -106,9 +106,8 @@ def listing(mutants: Sequence[Mutant], cited: dict[str, set[str]]) -> Iterable[t
         yield not names, f"{name:4} {', '.join(names) or 'has tests, but no mutant'}"
 
 
-def faults(house: Path, mutants: Sequence[Mutant]) -> Iterable[str]:
-    """What is wrong with patches: they do not apply, or name tests that are not there."""
-    cited = proofs_of(house)
+def faults(house: Path, mutants: Sequence[Mutant], cited: dict[str, set[str]]) -> Iterable[str]:
+    """Patches that do not apply, and tests that are not there or cite other ids."""
     for mutant in mutants:
         if said := scratch.apply(house, mutant.patch, "--check"):
             yield f"{mutant.patch.name} no longer applies: {said}"
@@ -130,15 +129,20 @@ def run(house: Path, mutants: Sequence[Mutant]) -> int:
             print(f"without any mutant: {clean}\n{clean.output}")
             return 1
         print(
-            f"{len(mutants)} mutants; without any {len(tests)} tests pass in {clean.seconds:.0f} s"
+            f"{len(mutants)} mutants, {len(tests)} tests, all green without [{clean.seconds:.0f} s]"
         )
         survivors = sum(not is_noticed(place, mutant) for mutant in mutants)
-        print(f"{survivors} of {len(mutants)} survived" if survivors else "none survived")
+        print(
+            f"{survivors} of {len(mutants)} were not noticed" if survivors else "all were noticed"
+        )
         return int(survivors > 0)
 
 
 def is_noticed(place: scratch.Place, mutant: Mutant) -> bool:
     """Apply, test, and take back; prints mutant → tests that went red."""
+    if said := scratch.apply(place.tree, mutant.patch, "--check"):
+        print(f"{mutant.name} ({' '.join(mutant.ids)}) → DOES NOT APPLY: {said}", flush=True)
+        return False
     with scratch.patched(place, mutant.patch):
         seen = red(place, mutant.tests, "-x")
     noticed = seen.code == 1 and bool(seen.failed)
@@ -166,10 +170,11 @@ class Seen:
 def red(place: scratch.Place, tests: Sequence[str], *how: str) -> Seen:
     """Run tests of the copy on one server; half a minute is enough for each."""
     begin = time.monotonic()
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(
         [place.python, "-P", "-m", "pytest", "-q", "--no-header", "--tb=line", "-rfE",
          "-p", "no:cacheprovider", "--timeout=30", "-k", "not debian", *how, *tests],
-        cwd=place.tree, env={**os.environ, "COLUMNS": "240"}, text=True, check=False,
+        cwd=place.tree, env={**environment, "COLUMNS": "240"}, text=True, check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     return Seen(done.returncode, done.stdout, time.monotonic() - begin)

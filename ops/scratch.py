@@ -72,8 +72,8 @@ def _interpreter(tree: Path) -> Path:
     venv.create(place, symlinks=True)
     known = {"base": str(place), "platbase": str(place)}
     packages = Path(sysconfig.get_path("purelib", "venv", known))
-    ours = sysconfig.get_path("purelib")
-    (packages / "copy.pth").write_text(f"{tree}\n{ours}\n", "utf-8")
+    ours = [folder for folder in sys.path if Path(folder).name == "site-packages"]
+    (packages / "copy.pth").write_text("\n".join([str(tree), *ours, ""]), "utf-8")
     return place / "bin" / "python"
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).with_name("contract_ids.txt")
-REFRESH = "ops/test --collect-only -qq --contract-page docs/contract.md"
+#: With `=`: a path of its own would be taken for the tests that are asked for.
+REFRESH = "ops/test --collect-only -qq --contract-page=docs/contract.md"
 HEAD = f"""# The contract, and what proves it
 
 `{REFRESH}` writes this page from the marks of the tests, long ones included; do not edit it.
@@ -69,7 +70,7 @@ class ContractReport:
         if not place or session.testsfailed:
             return
         if session.config.args_source is pytest.Config.ArgsSource.ARGS:
-            raise pytest.UsageError("--contract-page takes all tests: name none")
+            raise pytest.UsageError("--contract-page=FILE takes all tests: name none")
         Path(place).write_text(page(self.titles, self.marked), "utf-8")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
