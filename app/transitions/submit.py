@@ -1,0 +1,26 @@
+"""Submitting a work order."""
+
+from __future__ import annotations
+
+from app.domain.digest import Json
+from app.domain.identity import WorldId
+from app.domain.lifecycle import after
+from app.store import board
+from app.store.engine import Store
+from app.transitions.change import Change, Command
+from app.transitions.perform import perform
+
+
+def submit(
+    store: Store, world: WorldId, actor: str, work_order: str, *, reason: str | None = None,
+    key: str | None = None,
+) -> None:  # fmt: skip
+    """Ask for the approval of a draft."""
+
+    def act(change: Change) -> dict[str, Json]:
+        order = board.work_order(change.tx, world, work_order)
+        state = after(order.id, order.state, "submit")
+        board.set_work_order_state(change.tx, world, work_order, state, None)
+        return {"digest": order.digest}
+
+    perform(store, world, Command("submit", actor, {"work_order": work_order}, reason, key), act)
