@@ -1,0 +1,37 @@
+"""Declaring a world's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.domain.card import like_ready
+from app.domain.digest import Json
+from app.domain.errors import BadInput
+from app.domain.identity import WorldId
+from app.store import worlds
+from app.store.engine import Store
+from app.transitions.change import Change, Command
+from app.transitions.perform import perform
+
+KNOWN = ("like_ready",)
+
+
+def set_world(
+    store: Store, world: WorldId, actor: str, settings: Mapping[str, Json], reason: str,
+    *, key: str | None = None,
+) -> None:  # fmt: skip
+    """Change the settings that are named and keep the others; one that is not known is BadInput.
+
+    `like_ready`: columns from which tasks may be dispatched as from Ready (T02).
+    """
+    if unknown := sorted(set(settings) - set(KNOWN)):
+        raise BadInput(f"no such setting: {', '.join(unknown)}", hint=f"known: {', '.join(KNOWN)}")
+    like_ready(settings)
+
+    def act(change: Change) -> dict[str, Json]:
+        before = worlds.lock(change.tx, world).settings
+        worlds.set_settings(change.tx, world, {**before, **settings})
+        return {"before": before}
+
+    command = Command("set_world", actor, {"settings": settings}, reason, key)
+    perform(store, world, command, act)
