@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from app.domain.errors import SetupError
 
@@ -20,6 +21,7 @@ class Settings:
     redis_url: str | None  #: FENCEPOST_REDIS_URL
     listen_url: str | None  #: FENCEPOST_LISTEN_URL: a direct one for LISTEN, behind a pooler
     lease: timedelta | None = None  #: FENCEPOST_LEASE, seconds; else as each kind says
+    token: str | None = field(default=None, repr=False)  #: FENCEPOST_TOKEN: who asks; else `local`
 
 
 class SettingMissing(SetupError):
@@ -32,16 +34,29 @@ class SettingUnfit(SetupError):
     """A setting has a value that cannot be used."""
 
     code = "setting_unfit"
+    hint = "see compose/example.env"
+
+
+_POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
+_REDIS = ("redis", "rediss")
 
 
 def read(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read the environment; nothing is created and nothing is connected."""
+    """Read the environment, or refuse it as SettingUnfit; nothing is created or connected."""
+    database_url = _url(environment, "FENCEPOST_DATABASE_URL", _POSTGRES)
+    redis_url = _url(environment, "FENCEPOST_REDIS_URL", _REDIS)
+    if redis_url and not database_url:
+        raise SettingUnfit(
+            "FENCEPOST_REDIS_URL is set without FENCEPOST_DATABASE_URL",
+            hint="set both for servers of your own, or unset both for the embedded ones",
+        )
     return Settings(
         home=home(environment),
-        database_url=environment.get("FENCEPOST_DATABASE_URL") or None,
-        redis_url=environment.get("FENCEPOST_REDIS_URL") or None,
-        listen_url=environment.get("FENCEPOST_LISTEN_URL") or None,
+        database_url=database_url,
+        redis_url=redis_url,
+        listen_url=_url(environment, "FENCEPOST_LISTEN_URL", _POSTGRES),
         lease=_seconds(environment.get("FENCEPOST_LEASE")),
+        token=environment.get("FENCEPOST_TOKEN") or None,
     )
 
 
@@ -54,6 +69,33 @@ def home(environment: Mapping[str, str] = os.environ) -> Path:
         Path(state) if state else Path(environment.get("HOME", "~")).expanduser() / ".local/state"
     )
     return (base / "fencepost").absolute()
+
+
+def _url(environment: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
+    """A server's address; what is refused is not repeated, for it may hold a password."""
+    given = environment.get(name)
+    if not given:
+        return None
+    usual = f"{schemes[0]}://LOGIN:PASSWORD@HOST:PORT/DATABASE"
+    try:
+        parts = urlsplit(given)
+        port = parts.port
+    except ValueError:
+        raise SettingUnfit(
+            f"{name} cannot be read as an address: host and port end at the first / ? or #",
+            hint=f"write {usual}, special signs in the password as %40, %2F, %3F, %23",
+        ) from None
+    if parts.scheme not in schemes or not given.startswith(f"{parts.scheme}://"):
+        raise SettingUnfit(f"{name} does not begin with {schemes[0]}://", hint=f"write {usual}")
+    if port == 0 or (schemes is _REDIS and not _is_database_of_redis(parts.path)):
+        raise SettingUnfit(
+            f"{name} names a port or a database that cannot be", hint=f"write {usual}"
+        )
+    return given
+
+
+def _is_database_of_redis(path: str) -> bool:
+    return path in ("", "/") or (path[1:].isascii() and path[1:].isdigit())
 
 
 def _seconds(given: str | None) -> timedelta | None:

@@ -49,6 +49,7 @@ def main() -> int:
             _flush_redis(scene, library, scratch)
             _raise_a_zombie(scene, library)
             _counts(scene)
+        _verify()
     finally:
         fencepost("down", quiet=True)
         shutil.rmtree(scratch, ignore_errors=True)
@@ -114,6 +115,11 @@ def _counts(scene: wreck.Scene) -> None:
     chapter("5. What is left, read back from the database and the remote")
     for name, count in scene.counts().items():
         say(f"{count:>6}  {name}")
+
+
+def _verify() -> None:
+    chapter("6. The proof: every law, checked on the rows and at the remote")
+    fencepost("verify")
 
 
 def detached(library: Path, shell: str, title: str = "Reformat") -> str:

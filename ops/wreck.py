@@ -24,7 +24,7 @@ from app.domain.result import Observation, Outcome
 from app.embedded import servers
 from app.kinds import author
 from app.kinds.registry import KINDS
-from app.kinds.request import AuthorRequest, author_request
+from app.kinds.request import WorkRequest, work_request
 from app.repository.mirror import open_mirror
 from app.repository.requests import list_requests
 from app.store import activities
@@ -47,7 +47,7 @@ class Zombie:
     """A claim that was taken for real, and then slept through its lease."""
 
     claim: Claim
-    request: AuthorRequest
+    request: WorkRequest
     mark: str  #: the `started` commit that it pushed
 
 
@@ -202,7 +202,7 @@ class Scene:
         found["branches that they come from"] = len(heads)
         return found
 
-    def _request_of(self, attempt: str) -> tuple[ActivityKey, AuthorRequest]:
+    def _request_of(self, attempt: str) -> tuple[ActivityKey, WorkRequest]:
         query = (
             "select world_id, activity_id from fencepost.activities"
             " where attempt_id = :attempt and kind = :kind"
@@ -212,9 +212,9 @@ class Scene:
         world, activity = self._rows(query, **named)[0]
         key = ActivityKey(WorldId(str(world)), Kind(author.NAME), ActivityId(str(activity)))
         with self._app.begin() as tx:
-            return key, author_request(activities.get(tx, key).request)
+            return key, work_request(activities.get(tx, key).request)
 
-    def _remote(self, request: AuthorRequest) -> Path:
+    def _remote(self, request: WorkRequest) -> Path:
         return self._home / "forge" / f"{request.repository}.git"
 
     def _rows(self, query: str, **values: object) -> list[tuple[object, ...]]:
@@ -231,7 +231,7 @@ def until(condition: Callable[[], object], what: str, seconds: float = 60) -> No
         time.sleep(0.05)
 
 
-def _signature(request: AuthorRequest) -> Author:
+def _signature(request: WorkRequest) -> Author:
     return Author(request.signature.name, request.signature.email, request.signature.when)
 
 

@@ -151,6 +151,6 @@ def _ending_of(run: Run) -> Observation:
     with run.store.begin() as tx:
         stop = activities.get(tx, run.claim.key).stop
     if stop == "close_only":
-        return ending(Outcome.DEAD, "poison", "called too often without an answer")
+        return ending(Outcome.DEAD, "poison", "no call is left, and there is no answer")
     outcome = Outcome.ABANDONED if stop == "abandon" else Outcome.CANCELED
     return ending(outcome, outcome.value, "asked for before any call")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.errors import RemoteUnreadable
+from app.domain.failure import FailureClass
 from app.domain.operation import Absent, RemoteOperation, Unreadable
 from app.domain.recovery import MOST_UNREADABLE, Situation
-from app.kinds.request import AuthorRequest
+from app.kinds.request import WorkRequest
 from app.store import activities, claims, evidence, results
 from workers.worker import Run
 from workers.workspace.checkout import Checkout
@@ -16,7 +17,7 @@ from workers.workspace.operation_ref import branch_present, read
 from workers.workspace.presence import alive
 
 #: How a release says that the remote could not be read; counted over claims.
-UNREADABLE = "the remote cannot be read"
+UNREADABLE = f"{FailureClass.TRANSIENT}: {RemoteUnreadable.code}"
 
 
 @dataclass(slots=True)
@@ -27,9 +28,7 @@ class Hand:
     tree_immortal: bool = False
 
 
-def look(
-    run: Run, request: AuthorRequest, checkout: Checkout, remote: str, hand: Hand
-) -> Situation:
+def look(run: Run, request: WorkRequest, checkout: Checkout, remote: str, hand: Hand) -> Situation:
     """Read the operation ref first, then the rows: what is written down afterwards is newer."""
     seen, clash = _remote(checkout, remote, request)
     claim = run.claim
@@ -55,12 +54,10 @@ def look(
     )
 
 
-def _remote(
-    checkout: Checkout, remote: str, request: AuthorRequest
-) -> tuple[RemoteOperation, bool]:
+def _remote(checkout: Checkout, remote: str, request: WorkRequest) -> tuple[RemoteOperation, bool]:
     """The operation, and where there is none, whether its branch is taken already (G01)."""
     seen = read(checkout.git_dir, remote, request.operation)
-    if not isinstance(seen, Absent):
+    if not isinstance(seen, Absent) or request.branch is None:
         return seen, False
     try:
         return seen, branch_present(checkout.git_dir, remote, request.branch) is not None

@@ -12,14 +12,15 @@ from app.domain.recovery import Stop
 from app.domain.result import Observation, Outcome, observation_from
 from app.events import Moment, emit
 from app.kinds.ending import ending
-from app.kinds.request import AuthorRequest
+from app.kinds.request import WorkRequest
 from app.transitions.hold import hold
 from app.transitions.record import record
 from app.transitions.release import release
 from app.transitions.start import start
 from workers.execution import Finished, execute
-from workers.reconcile import UNREADABLE, Hand, look
-from workers.worker import BACKOFF, Run
+from workers.handing_back import hand_back
+from workers.reconcile import Hand, look
+from workers.worker import Run
 from workers.workspace.checkout import Author, Checkout
 from workers.workspace.environment import OPERATION
 from workers.workspace.operation_ref import (
@@ -37,7 +38,7 @@ MOST_WAITS = 60
 class Road:
     """Steps 6 to 10 of one claim; whatever is refused on the way means: read again."""
 
-    def __init__(self, run: Run, request: AuthorRequest, checkout: Checkout, remote: str) -> None:
+    def __init__(self, run: Run, request: WorkRequest, checkout: Checkout, remote: str) -> None:
         self.run, self.request, self.checkout, self.remote = run, request, checkout, remote
         self.hand = Hand()
         self.finished: Finished | None = None
@@ -91,9 +92,8 @@ class Road:
                 self._record(_ending(now.stop))
             case recovery.KillFirst():
                 self.hand.tree_immortal = not kill_all(OPERATION, self.request.operation)
-            case recovery.Release(why):
-                detail = f"{UNREADABLE}: {why}" if "cannot be read" in why else why
-                release(run.store, run.claim, detail, BACKOFF)
+            case recovery.Release(code, why):
+                hand_back(run, code, why)
                 self.is_over = True
             case recovery.Unknown(code, why):
                 hold(run.store, run.claim, code, why)
@@ -125,7 +125,7 @@ class Road:
     def _publish_again(self) -> None:
         """The tip is still ours, so the push did not arrive, or the branch is somebody else's."""
         branch = self.request.branch
-        if branch_present(self.checkout.git_dir, self.remote, branch) is None:
+        if branch is None or branch_present(self.checkout.git_dir, self.remote, branch) is None:
             self._publish()
         else:
             self._publish_refusal("branch_clash", f"{branch} was made by somebody else meanwhile")
@@ -186,6 +186,6 @@ def _ending(stop: Stop) -> Observation:
         case Stop.ABANDON:
             return ending(Outcome.ABANDONED, "abandoned", "a person abandoned it")
         case Stop.CLOSE_ONLY:
-            return ending(Outcome.DEAD, "poison", "started too often without a result")
+            return ending(Outcome.DEAD, "poison", "no start is left, and there is no result")
         case _:
             assert_never(stop)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from app.domain.errors import (
     ClaimNotLive,
     FencepostError,
     HostFailed,
     OurFault,
-    RemoteUnreadable,
     StaleFence,
 )
+from app.domain.identity import Kind
 from app.events import Moment, emit
-from app.kinds import author, pull_request
-from app.kinds.request import author_request
+from app.kinds import author, command, pull_request
+from app.kinds.request import work_request
 from app.store import activities
 from app.store.claims import Verdict
 from app.transitions.bind import bind
 from app.transitions.claim import claim
-from app.transitions.release import release
 from workers import publication
+from workers.handing_back import hand_back
 from workers.journal import Journal
-from workers.reconcile import UNREADABLE
 from workers.road import Road
-from workers.worker import BACKOFF, Message, Run, Worker
+from workers.worker import Message, Run, Worker
 from workers.workspace.checkout import open_checkout
 from workers.workspace.sweep import sweep
 
@@ -39,10 +40,7 @@ def run(worker: Worker, message: Message) -> None:
     with worker.keeper.holding(taken, activity.lease) as held:
         this = Run(worker, held, activity, Journal(worker.store, taken))
         try:
-            if taken.key.kind == author.NAME:
-                write(this)
-            elif taken.key.kind == pull_request.NAME:
-                publication.publish(this)
+            WORK[taken.key.kind](this)
         except (StaleFence, ClaimNotLive):
             held.lose()
             emit(Moment.LOST, **taken.facts())
@@ -58,12 +56,12 @@ def run(worker: Worker, message: Message) -> None:
     worker.waker.wake()
 
 
-def write(this: Run) -> None:
-    """The author's road: bind, look, and do what recovery permits, until there is an ending."""
-    request = author_request(this.activity.request)
+def work(this: Run) -> None:
+    """A command on a checkout: bind, look, do what recovery permits, until there is an ending."""
+    request = work_request(this.activity.request)
     mirror = this.worker.mirrors / f"{request.repository}.git"
     bind(this.store, this.claim, request.operation)  # 5
-    name = f"{request.attempt}-author-{this.claim.fence}"
+    name = f"{request.attempt}-{request.step}-{this.claim.fence}"
     with open_checkout(
         this.worker.checkouts, name, str(mirror), request.base, mirror / "objects"
     ) as checkout:
@@ -73,11 +71,17 @@ def write(this: Run) -> None:
     sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
 
 
+#: What a claim of each kind does.
+WORK: dict[Kind, Callable[[Run], None]] = {
+    author.NAME: work,
+    command.NAME: work,
+    pull_request.NAME: publication.publish,
+}
+
+
 def _hand_back(this: Run, fault: FencepostError) -> None:
-    """Release with the reason; the chain at the provider stays open for the next claim."""
     emit(Moment.TROUBLE, **this.claim.facts(), code=fault.code, what=fault.message)
-    prefix = f"{UNREADABLE}: " if isinstance(fault, RemoteUnreadable) else ""
     try:
-        release(this.store, this.claim, f"{prefix}{fault.code}: {fault.message}", BACKOFF)
+        hand_back(this, fault.code, fault.message)
     except FencepostError:
         this.held.lose()  # the lease will run out by itself

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from app.domain.identity import ActivityKey, Claim, DeliveryNumber
@@ -12,9 +11,6 @@ from app.store.engine import Store
 from app.store.listening import Waker
 from workers.journal import Journal
 from workers.keeper import Held, Keeper
-
-#: Before a claim that could not do its work is tried again.
-BACKOFF = timedelta(seconds=3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 import redis
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.retry import Retry
 
 from app.broker.topology import CLIENT_PREFIX
@@ -15,6 +16,19 @@ from app.domain.redaction import without_password
 
 _MARKER = "fencepost:installation"
 _OLDEST = (6, 2)
+_NEWER = "use Redis 6.2 or Valkey 7.2 or newer"
+
+
+@dataclass(frozen=True, slots=True)
+class RedisSeen:
+    """A Redis server, as it describes itself."""
+
+    version: str
+    policy: str
+    appends: bool  #: every write to a file
+    is_writing: bool  #: whether its last writes to disk went well
+    used: int  #: bytes
+    limit: int  #: bytes; 0: none
 
 
 class Broker:
@@ -48,17 +62,40 @@ class Broker:
 
     def check(self) -> None:
         """Raise RedisUnreachable or RedisUnfit unless messages are safe here (Q15)."""
+        try:
+            self._check()
+        except RedisUnreachable as fault:
+            if isinstance(fault.__cause__, ResponseError) and _is_too_old(fault.__cause__):
+                raise RedisUnfit(
+                    "Redis is too old: it lacks a command that every newer one has",
+                    hint=_NEWER,
+                ) from fault
+            raise
+
+    def _check(self) -> None:
         version = str(self._info("server").get("redis_version", "0"))
         if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
-            raise RedisUnfit(
-                f"Redis {version} is too old", hint="use Redis 6.2 or Valkey 7.2 or newer"
-            )
+            raise RedisUnfit(f"Redis {version} is too old", hint=_NEWER)
         policy = str(self._info("memory").get("maxmemory_policy", "noeviction"))
         if policy != "noeviction":
             raise RedisUnfit(
                 f"Redis may evict messages: maxmemory-policy is {policy}",
                 hint="set maxmemory-policy to noeviction, or give Fencepost a Redis of its own",
             )
+
+    def seen(self) -> RedisSeen:
+        """What the server says of itself; nothing of it is judged."""
+        server, memory = self._info("server"), self._info("memory")
+        disk = self._info("persistence")
+        last = (disk.get("rdb_last_bgsave_status"), disk.get("aof_last_write_status"))
+        return RedisSeen(
+            version=str(server.get("valkey_version") or server.get("redis_version", "unknown")),
+            policy=str(memory.get("maxmemory_policy", "noeviction")),
+            appends=bool(disk.get("aof_enabled")),
+            is_writing="err" not in last,
+            used=int(memory.get("used_memory", 0)),
+            limit=int(memory.get("maxmemory", 0)),
+        )
 
     def close(self) -> None:
         """Give up the connections."""
@@ -77,10 +114,20 @@ class Broker:
             raise self._unreachable(fault) from fault
 
     def _unreachable(self, fault: Exception) -> RedisUnreachable:
+        if isinstance(fault, AuthenticationError):
+            return RedisUnreachable(
+                without_password(f"Redis refuses the login of {self._url}: {fault}"),
+                hint="correct name and password in FENCEPOST_REDIS_URL",
+            )
         return RedisUnreachable(
             without_password(f"Redis does not answer at {self._url}: {fault}"),
             hint="start it, or correct FENCEPOST_REDIS_URL",
         )
+
+
+def _is_too_old(fault: ResponseError) -> bool:
+    """Whether the server does not even know how a client of today greets it."""
+    return "unknown command" in str(fault).lower()
 
 
 def workers_connected(redis_url: str) -> int:

@@ -6,6 +6,8 @@ import click
 
 from app import config
 from app.cli import stack
+from app.cli.acting import allowed
+from app.cli.base import base_of
 from app.cli.report import summary, tell
 from app.cli.shown import age, as_json, listing, plain, short
 from app.domain.identity import WorldId
@@ -14,12 +16,14 @@ from app.store.views.attempt import attempt_seen
 from app.store.views.finding import Found, find
 from app.store.views.listing import attempts_listed
 from app.transitions.cancel import cancel as cancel_attempt
-from app.transitions.change import LOCAL
+from app.transitions.pause import pause as pause_attempt
+from app.transitions.pause import resume as resume_attempt
+from app.transitions.retry import retry as retry_task
 
 
 @click.group()
 def command() -> None:
-    """List, show and cancel attempts."""
+    """List, show, cancel, pause, resume and retry attempts."""
 
 
 @command.command(name="list")
@@ -63,13 +67,67 @@ def show(attempt: str, in_full: bool) -> None:
 @click.option("--reason", default="asked for at the command line")
 def cancel(attempt: str, reason: str) -> None:
     """Ask that nothing of an attempt starts any more; what runs is ended and closed."""
-    with stack.opened(config.read()) as store:
+    settings = config.read()
+    with stack.opened(settings) as store:
         found = _found(store, attempt)
-        cancel_attempt(store, WorldId(found.world), LOCAL, found.id, reason)
+        actor = allowed(store, settings, "cancel", found.world)
+        cancel_attempt(store, WorldId(found.world), actor, found.id, reason)
         with store.begin() as tx:
             seen = attempt_seen(tx, found.world, found.id)
     how = f"it ended: {seen.outcome}" if seen.ended_at else "a worker closes it"
     print(f"asked {found.id} to stop; {how}")
+    print(f"next: fencepost attempts show {found.id}")
+
+
+@command.command()
+@click.argument("attempt")
+@click.option("--reason", required=True, help="Why it may succeed now; ten characters or more.")
+@click.option("--key", help="Asking again under this key does nothing twice.")
+@click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
+def retry(attempt: str, reason: str, key: str | None, in_full: bool) -> None:
+    """Begin another attempt of the task whose latest attempt, this one, failed."""
+    settings = config.read()
+    with stack.opened(settings) as store:
+        found = _found(store, attempt)
+        world = WorldId(found.world)
+        with store.begin() as tx:
+            task = attempt_seen(tx, world, found.id).task
+        base = base_of(store, settings.home, world, task)
+        actor = allowed(store, settings, "retry", world)
+        new = retry_task(store, world, actor, task, base, reason, attempt=found.id, key=key)
+    if in_full:
+        return as_json({"attempt": new, "task": task})
+    print(new)
+    return click.echo(f"next: fencepost logs {new} --follow", err=True)
+
+
+@command.command()
+@click.argument("attempt")
+@click.option("--reason", required=True, help="Kept in the receipt.")
+@click.option("--key", help="Asking again under this key does nothing twice.")
+def pause(attempt: str, reason: str, key: str | None) -> None:
+    """Start no further step of an attempt; what runs goes on."""
+    settings = config.read()
+    with stack.opened(settings) as store:
+        found = _found(store, attempt)
+        actor = allowed(store, settings, "pause", found.world)
+        pause_attempt(store, WorldId(found.world), actor, found.id, reason, key=key)
+    print(f"paused {found.id}")
+    print(f"next: fencepost attempts resume {found.id} --reason WHY")
+
+
+@command.command()
+@click.argument("attempt")
+@click.option("--reason", required=True, help="Kept in the receipt.")
+@click.option("--key", help="Asking again under this key does nothing twice.")
+def resume(attempt: str, reason: str, key: str | None) -> None:
+    """Let a paused attempt go on."""
+    settings = config.read()
+    with stack.opened(settings) as store:
+        found = _found(store, attempt)
+        actor = allowed(store, settings, "resume", found.world)
+        resume_attempt(store, WorldId(found.world), actor, found.id, reason, key=key)
+    print(f"resumed {found.id}")
     print(f"next: fencepost attempts show {found.id}")
 
 

@@ -44,7 +44,10 @@ def current() -> None:
     wanted = migrate.head()
     print(f"database: {revision or 'nothing yet'}")
     print(f"expected: {wanted}")
-    print("next: fencepost " + ("status" if revision == wanted else "database upgrade"))
+    if migrate.is_newer(revision):
+        print("the database is newer than this program; next: install the newer Fencepost")
+    else:
+        print("next: fencepost " + ("status" if revision == wanted else "database upgrade"))
 
 
 @command.command(name="roles")

@@ -12,6 +12,7 @@ from app import config
 from app.cli import record, tenancy
 from app.cli.duration import DURATION
 from app.cli.record import ParentKind
+from app.cli.tail import Tail
 from app.embedded import process, servers
 
 #: Beyond the grace: for handing back, for killing, and for the servers' own end.
@@ -23,15 +24,19 @@ _MORE = 60.0
               help="How long running work may take to end.")  # fmt: skip
 def command(grace: timedelta) -> None:
     """Stop a running `up`, its roles, and the embedded servers; also what a kill left behind."""
-    home = config.read().home
+    home = config.home()  # the other settings may be unfit, and must not keep it from ending
+    tail = Tail(home, "worker")
     stopped = _stop_parents(home, grace.total_seconds())
     left = record.sweep(home)
+    handed_back = sum(" claim.released " in line for line in tail.lines())
     served = servers.running(home) is not None
     is_free = tenancy.stop_unless_used(home) if home.is_dir() else True
     if stopped:
         print("stopped the stack")
     if left:
         print(f"ended {left} processes that a dead parent left behind")
+    if handed_back:
+        print(f"handed back unfinished work ({handed_back}): the next stack goes on with it")
     if not is_free:
         print("left the servers running: another command uses them")
     elif served and not stopped:

@@ -6,11 +6,13 @@ import click
 
 from app import config
 from app.cli import stack
+from app.cli.budget_told import tell_budget
 from app.cli.follow import Follower, News
 from app.cli.shown import as_json, elapsed, painted, plain
 from app.cli.telling import journal_sentence, sentence
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen, receipts_of
+from app.store.views.budget import budget_seen
 from app.store.views.finding import Found, find
 from app.store.views.story import Entry
 from app.store.views.within import attempts_within
@@ -47,6 +49,7 @@ def _belongs(news: News, found: Found) -> bool:
 def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
     with store.begin() as tx:
         receipts = receipts_of(tx, seen)
+        budget = budget_seen(tx, seen.world, seen.work_order)
     print(painted(f"attempt {seen.id}, number {seen.number}: {plain(seen.title)}", "bold"))
     print(f"  of task {seen.task} ({seen.column}), work order {seen.work_order}, "
           f"repository {seen.repository_name} ({seen.repository})")  # fmt: skip
@@ -64,6 +67,7 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
     print(f"{how} after {elapsed(seen.elapsed)}; its receipts:")
     for receipt in receipts:
         print(f"  {receipt.tick:>9}  {receipt.verb} by {receipt.actor}, at {receipt.at:%FT%TZ}")
+    tell_budget(budget)
     if seen.unknown:
         print("a person has to decide; nothing is started again until then")
     print(f"next: fencepost attempts show {seen.id}")

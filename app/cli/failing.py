@@ -41,6 +41,7 @@ def ending(command: Callable[[], object]) -> int:
     """Run a command and return its exit code; what went wrong is said on standard error."""
     try:
         result = command()
+        sys.stdout.flush()  # while somebody may still be told that nobody reads
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except BrokenPipeError:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+import stat
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class Interrupts:
@@ -29,10 +33,42 @@ class Interrupts:
 def collected() -> Iterator[Interrupts]:
     """Collect what asks us to stop: a driver interrupted in a statement breaks its session."""
     interrupts = Interrupts()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, interrupts.hear) for number in numbers]
+    before = on_stop(interrupts.hear)
     try:
         yield interrupts
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def on_stop(hear: Callable[..., object]) -> dict[signal.Signals, Any]:
+    """Hear Ctrl-C, SIGTERM, and the end of the terminal; the handlers that were there before.
+
+    Who started us with `nohup` has SIGHUP ignored, and it stays so.
+    """
+
+    def hang_up(number: int, frame: object) -> None:
+        _write_to_nobody()
+        hear(number, frame)
+
+    wanted = {signal.SIGINT: hear, signal.SIGTERM: hear, signal.SIGHUP: hang_up}
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        del wanted[signal.SIGHUP]
+    return {number: signal.signal(number, handler) for number, handler in wanted.items()}
+
+
+def _write_to_nobody() -> None:
+    """A terminal that is gone fails every write; a file or a pipe still has its reader."""
+    nobody = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        if _is_gone(stream.fileno()):
+            os.dup2(nobody, stream.fileno())
+    os.close(nobody)
+
+
+def _is_gone(descriptor: int) -> bool:
+    try:
+        os.write(descriptor, b"")
+        return stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor)
+    except OSError:
+        return True

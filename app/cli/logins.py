@@ -6,7 +6,7 @@ import json
 import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from app import config
 from app.config import Settings
@@ -41,10 +41,12 @@ def of_owner(settings: Settings) -> Logins:
     Their passwords are kept in a file of the home. A login that is no owner is DatabaseUnfit.
     """
     owner = config.required(settings.database_url, "FENCEPOST_DATABASE_URL")
-    redis = config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
+    config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
     upgrade(owner)
     if (kept := read(settings.home)) and _work(kept, owner):
-        return kept
+        # The logins stay; where Redis is, and how to listen, may be said anew.
+        password = unquote(urlsplit(kept.app_url).password or "")
+        return _keep(settings, kept.app_url, kept.worker_url, password)
     made = {name: secrets.token_hex(32) for name in roles.LESSER}
     owning = Store(open_engine(owner, name="fencepost-owner", timeouts=False))
     try:
@@ -54,10 +56,7 @@ def of_owner(settings: Settings) -> Logins:
     finally:
         owning.close()
     app, worker = (with_login(owner, name, made[name]) for name in roles.LESSER)
-    listen = with_login(settings.listen_url, APP, made[APP]) if settings.listen_url else None
-    new = Logins(app, worker, redis, listen)
-    folder.write(_file(settings.home), json.dumps(asdict(new)) + "\n")
-    return new
+    return _keep(settings, app, worker, made[APP])
 
 
 def read(home: Path) -> Logins | None:
@@ -83,6 +82,13 @@ def with_login(url: str, name: str, password: str) -> str:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=f"{quote(name)}:{quote(password, safe='')}@{place}").geturl()
+
+
+def _keep(settings: Settings, app: str, worker: str | None, password: str) -> Logins:
+    listen = with_login(settings.listen_url, APP, password) if settings.listen_url else None
+    new = Logins(app, worker, settings.redis_url, listen)
+    folder.write(_file(settings.home), json.dumps(asdict(new)) + "\n")
+    return new
 
 
 def _work(kept: Logins, owner_url: str) -> bool:

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from app.cli.acting import default_world
+from app.domain.authority import Principal, require
 from app.domain.board import Column
 from app.domain.digest import text
 from app.domain.errors import BadInput
 from app.domain.identity import WorldId
 from app.domain.scope import check_patterns
-from app.domain.work_order import Specification
-from app.repository.mirror import base_branch, open_mirror, refresh
+from app.domain.work_order import LONGEST_TITLE, Specification, shortened
+from app.repository.mirror import Mirror, base_branch, open_mirror, refresh
 from app.repository.source import Source, inspect
 from app.store.engine import Store
 from app.transitions.add_repository import add_repository
 from app.transitions.approve import approve
-from app.transitions.change import LOCAL
 from app.transitions.dispatch import Base, dispatch
 from app.transitions.draft import draft
 from app.transitions.move import move
-from app.transitions.open_world import open_world
+from app.transitions.submit import submit
 
-WORLD = "default"
-_LONGEST_TITLE = 72
+_LONGEST_TITLE = 72  #: of a title that is the command
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Dispatched:
 
     world: WorldId
     attempt: str
+    base: Base  #: what the work starts from
+    mirror: Mirror  #: where that is
 
 
 def read(
@@ -66,22 +68,28 @@ def read(
     )
 
 
-def carry_out(store: Store, home: Path, order: Order) -> Dispatched:
-    """World, repository, work order and task; approved, ready, and dispatched."""
-    world = open_world(store, WORLD)
-    repository = add_repository(store, world, LOCAL, order.source.name, order.source.url)
-    sha = refresh(open_mirror(home / "forge", repository.id), order.source)
-    new = draft(store, world, LOCAL, repository.id, order.specification)
-    approve(store, world, LOCAL, new.work_order)
-    move(store, world, LOCAL, new.task, Column.READY, "approved at the command line")
-    base = Base(base_branch(order.source), sha)
-    return Dispatched(world, dispatch(store, world, LOCAL, new.task, base))
+def carry_out(store: Store, home: Path, order: Order, principal: Principal) -> Dispatched:
+    """World, repository, work order and task; submitted, approved, ready, and dispatched.
+
+    Whoever may not do all of it does nothing of it.
+    """
+    world, actor = default_world(store, principal), principal.id
+    for verb in ("add_repository", "draft", "submit", "approve", "move", "dispatch"):
+        require(principal, verb, world)
+    repository = add_repository(store, world, actor, order.source.name, order.source.url)
+    mirror = open_mirror(home / "forge", repository.id)
+    base = Base(base_branch(order.source), refresh(mirror, order.source))
+    new = draft(store, world, actor, repository.id, order.specification)
+    submit(store, world, actor, new.work_order)
+    approve(store, world, actor, new.work_order)
+    move(store, world, actor, new.task, Column.READY, "approved at the command line")
+    attempt = dispatch(store, world, actor, new.task, base)
+    return Dispatched(world, attempt, base, mirror)
 
 
 def _title(given: str | None, command: tuple[str, ...]) -> str:
-    words = " ".join((given if given is not None else shlex.join(command)).split())
-    clean = "".join(sign for sign in text(words) if sign.isprintable())
-    if not clean:
+    longest = LONGEST_TITLE if given is not None else _LONGEST_TITLE
+    title = shortened(given if given is not None else shlex.join(command), longest)
+    if not title:
         raise BadInput("the title is empty", hint="give --title some words, or leave it away")
-    short = clean if len(clean) <= _LONGEST_TITLE else clean[: _LONGEST_TITLE - 1] + "…"
-    return short if given is None else clean[:200]
+    return title

@@ -20,10 +20,11 @@ from app.parentage import PARENT_FD
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  #: seconds before a role is started again
 STEADY = 30.0  #: a role that lived this long has a clean slate
+HANDING_BACK = 5.0  #: seconds for draining, and again for handing back, before a new start
 HOPELESS = 5  #: deaths in a row without ever being steady
 _LARGEST_LOG = 10 * 1024 * 1024
-#: What a repository's owner may have set for their own Python is not for ours.
-_LEFT_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
+#: What a repository's owner may have set for their own Python is not for ours, nor is their token.
+_LEFT_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "FENCEPOST_TOKEN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Parent:
     def __init__(self, home: Path, own: Record, say: Callable[[str], None]) -> None:
         self._home, self._record, self._say = home, own, say
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._roles: dict[str, Role] = {}
         self._deaths: dict[str, int] = {}
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
@@ -49,14 +51,28 @@ class Parent:
 
     def start(self, roles: list[Role]) -> None:
         """Start every role, and keep each one running from here on."""
-        for role in roles:
-            child = self._spawn(role)
-            keeper = threading.Thread(target=self._keep, args=[role, child], daemon=True)
+        self._roles = {role.name: role for role in roles}
+        for name in self._roles:
+            child = self._spawn(name)
+            keeper = threading.Thread(target=self._keep, args=[name, child], daemon=True)
             self._threads.append(keeper)
             keeper.start()
         with self._lock:
             self._record = replace(self._record, is_ready=True)
             record.write(self._home, self._record)
+
+    def replace(self, roles: list[Role]) -> None:
+        """Start every role again, as it is now described; what runs hands its work back."""
+        with self._lock:
+            self._roles.update({role.name: role for role in roles})
+            children = list(self._children.values())
+        for _ in range(2):
+            if self._stopping.is_set() or _all_ended(children, 0, self._stopping):
+                return
+            self._terminate(children)
+            _all_ended(children, HANDING_BACK, self._stopping)
+        if not self._stopping.is_set():
+            _kill(children)
 
     def hopeless(self) -> str | None:
         """The name of a role that dies again and again, if there is one."""
@@ -75,18 +91,14 @@ class Parent:
             self._terminate(children)  # the second time it hands work back
             if not _all_ended(children, last, threading.Event()):
                 self._say("kills what does not end")
-        for child in children:
-            if child.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+        _kill(children)
         for keeper in self._threads:
             keeper.join()
         for descriptor in (self._reading, self._writing):
             os.close(descriptor)
         record.remove(self._home, self._record)
 
-    def _keep(self, role: Role, child: subprocess.Popen[bytes] | None) -> None:
+    def _keep(self, name: str, child: subprocess.Popen[bytes] | None) -> None:
         pause = FIRST_PAUSE
         while child is not None:
             began = time.monotonic()
@@ -95,20 +107,20 @@ class Parent:
                 return
             is_steady = time.monotonic() - began > STEADY
             pause = FIRST_PAUSE if is_steady else pause
-            self._deaths[role.name] = 1 if is_steady else self._deaths.get(role.name, 0) + 1
-            self._say(f"{role.name} ended ({_shown(code)}); starts again in {pause:g} s")
+            self._deaths[name] = 1 if is_steady else self._deaths.get(name, 0) + 1
+            self._say(f"{name} ended ({_shown(code)}); starts again in {pause:g} s")
             self._stopping.wait(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-            child = self._spawn(role)
+            child = self._spawn(name)
 
-    def _spawn(self, role: Role) -> subprocess.Popen[bytes] | None:
+    def _spawn(self, name: str) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._stopping.is_set():
                 return None
-            child = self._launch(role)
-            self._children[role.name] = child
+            child = self._launch(self._roles[name])
+            self._children[name] = child
             noted = Child(child.pid, process.started_at(child.pid) or 0, time.time())
-            roles = {**self._record.roles, role.name: noted}
+            roles = {**self._record.roles, name: noted}
             self._record = replace(self._record, roles=roles)
             record.write(self._home, self._record)
             return child
@@ -151,6 +163,15 @@ def _all_ended(
             return False
         time.sleep(0.02)
     return True
+
+
+def _kill(children: list[subprocess.Popen[bytes]]) -> None:
+    """Kill the groups of those that have not ended, and reap every one."""
+    for child in children:
+        if child.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
 def _shown(code: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,18 +16,20 @@ from app.cli import stack
 from app.cli.shown import age, as_json, listing, plain
 from app.domain.errors import Ambiguous, NotFound
 from app.repository import requests
-from app.repository.mirror import Mirror
+from app.repository.mirror import Mirror, pull_command
 from app.repository.requests import PullRequest
 from app.store.views.fleet import RepositorySeen, repositories_seen
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A request and where it was found."""
+    """A request, where it was found, and the shortest name that means it alone."""
 
     repository: RepositorySeen
     mirror: Mirror
     request: PullRequest
+    name: str = ""
+    place: str = ""  #: the repository, told from others of its name
 
 
 @click.group()
@@ -47,7 +50,7 @@ def list_(state: str, in_full: bool) -> None:
         return as_json([{**_facts(one), "repository": one.repository} for one in found])
     rows = [
         (f"#{one.request.number}", one.request.state, plain(one.request.title, 50),
-         one.repository.name, one.request.head, one.request.base, _age(one.request))
+         one.place, one.request.head, one.request.base, _age(one.request))
         for one in found
     ]  # fmt: skip
     return listing(
@@ -67,7 +70,7 @@ def show(number: str, diff: bool, in_full: bool) -> None:
     if diff:
         sys.stdout.buffer.write(requests.diff(one.mirror, one.request.number))
     elif in_full:
-        as_json({**_facts(one), "repository": one.repository})
+        as_json({**_facts(one), "repository": one.repository, "name": one.name})
     else:
         _tell(one)
 
@@ -91,12 +94,12 @@ def merge(number: str) -> None:
     print(
         f"merged #{merged.number} of {one.repository.name} into {merged.base}: {merged.merged_sha}"
     )
-    print(f"next: git pull --ff-only {one.mirror.git_dir} {merged.base}")
+    print(f"next: {pull_command(one.mirror, merged.base)}")
 
 
 def fetch_command(git_dir: Path, branch: str) -> str:
     """What the reader types in their clone to have the branch."""
-    return f"git fetch {git_dir} {branch}"
+    return shlex.join(["git", "fetch", str(git_dir), branch])
 
 
 def _tell(one: Known) -> None:
@@ -118,7 +121,7 @@ def _tell(one: Known) -> None:
     print()
     print(f"next: {fetch_command(one.mirror.git_dir, request.head)} && git diff HEAD...FETCH_HEAD")
     if request.state == "open":
-        print(f"      fencepost pull-requests merge {request.number}")
+        print(f"      fencepost pull-requests merge {one.name}")
 
 
 def _all() -> list[Known]:
@@ -132,7 +135,21 @@ def _all() -> list[Known]:
             found += [
                 Known(repository, mirror, request) for request in requests.list_requests(mirror)
             ]
-    return sorted(found, key=lambda one: one.request.opened_at, reverse=True)
+    found.sort(key=lambda one: one.request.opened_at, reverse=True)
+    numbers = [one.request.number for one in found]
+    return [_named(one, numbers.count(one.request.number) == 1, known) for one in found]
+
+
+def _named(one: Known, is_alone: bool, known: list[RepositorySeen]) -> Known:
+    place = unmistakable(one.repository, known)
+    number = str(one.request.number)
+    return replace(one, place=place, name=number if is_alone else f"{place}:{number}")
+
+
+def unmistakable(repository: RepositorySeen, known: list[RepositorySeen]) -> str:
+    """A repository's name, or its id where several have that name."""
+    names = [other.name for other in known]
+    return repository.name if names.count(repository.name) == 1 else repository.id
 
 
 def _one(named: str) -> Known:
@@ -150,8 +167,8 @@ def _one(named: str) -> Known:
         case []:
             raise NotFound(f"no request {named}", hint="see `fencepost pull-requests list`")
         case _:
-            names = ", ".join(f"{one.repository.name}:{number}" for one in found)
-            raise Ambiguous(f"request {number} may be {names}", hint="name its repository")
+            names = ", ".join(one.name for one in found)
+            raise Ambiguous(f"request {number} may be {names}", hint="name it by one of those")
 
 
 def _age(request: PullRequest) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cli import failing
-from app.cli.pull_requests import fetch_command
+from app.cli.pull_requests import fetch_command, unmistakable
 from app.cli.shown import elapsed, painted, plain
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
@@ -70,9 +70,8 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         "elapsed": seen.elapsed,
         "exit_code": exit_code(seen),
     }
-    same = [one for one in repositories if one.name == seen.repository_name]
-    named = seen.repository_name if len(same) == 1 else seen.repository
-    prefix = "" if len(repositories) == 1 else f"{named}:"
+    (repository,) = (one for one in repositories if one.id == seen.repository)
+    prefix = "" if len(repositories) == 1 else f"{unmistakable(repository, repositories)}:"
     mirror = home / "forge" / f"{seen.repository}.git"
     return {**found, "next": _next(seen, found, prefix, mirror)}
 
@@ -92,10 +91,8 @@ def tell(found: Mapping[str, Any]) -> None:
     for advice in dict.fromkeys(ADVICE.get(one["code"], "") for one in found["frictions"]):
         if advice:
             print(f"  {advice}")
-    if found["frictions"] and found["output"]:
-        print("  its output ended with:")
-        for line in str(found["output"]).splitlines()[-10:]:
-            print(f"    {plain(line, 160)}")
+    if found["frictions"]:
+        _tell_outputs(found)
     if found["commit"]:
         print(f"  branch    {found['branch']}")
         print(f"  commit    {found['commit']}")
@@ -133,12 +130,30 @@ def _headline(found: Mapping[str, Any]) -> str:
             return painted(f"{outcome}: {plain(found['title'], 100)}", "red")
 
 
+def _tell_outputs(found: Mapping[str, Any]) -> None:
+    """The end of what was written by the checks that failed, else by the command."""
+    failed = [one for one in found["checks"] if one["cause"] != "exited" or one["exit"] != 0]
+    told = [(f"check {plain(one['command'], 80)}", one["tail"]) for one in failed]
+    for who, output in told or [("its output", found["output"])]:
+        if output:
+            print(f"  {who} ended with:")
+            for line in str(output).splitlines()[-10:]:
+                print(f"    {plain(line, 160)}")
+
+
 def _tell_files(found: Mapping[str, Any]) -> None:
     print(f"  files     {found['file_count']} changed")
     for file in found["files"][:_MOST_FILES]:
-        print(f"    {file['change']} {plain(file['path'])}")
+        print(f"    {_change(file)}")
     if found["file_count"] > _MOST_FILES:
         print(f"    and {found['file_count'] - _MOST_FILES} more")
+
+
+def _change(file: Mapping[str, Any]) -> str:
+    words = f"{file['change']}".replace("_", " ")
+    if file.get("old_path"):
+        words += f" {plain(file['old_path'])} to"
+    return f"{words} {plain(file['path'])}"
 
 
 def _next(seen: AttemptSeen, found: Mapping[str, Any], prefix: str, mirror: Path) -> list[str]:

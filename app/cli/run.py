@@ -11,17 +11,20 @@ from datetime import timedelta
 import click
 
 from app import config
-from app.broker.redis import Broker
 from app.cli import apart, home, order, record, stack, watching
+from app.cli.acting import acting
 from app.cli.duration import DURATION
-from app.cli.interrupt import collected
+from app.cli.guard import guarded
+from app.cli.interrupt import collected, on_stop
 from app.cli.logins import Logins
-from app.cli.order import Order
+from app.cli.order import Dispatched, Order
 from app.cli.parent import Parent
 from app.cli.progress import Progress, progress
 from app.cli.record import ParentKind
 from app.cli.shown import json_line
 from app.config import Settings
+from app.repository.address import is_url
+from app.repository.mirror import pull_command
 
 _GRACE = 10.0  #: seconds for roles that have nothing left to do
 _SLOTS = 4
@@ -51,7 +54,7 @@ def command(
 
     Exit codes: 0 done or unchanged, 1 failed, 2 refused, 3 outcome unknown, 130 interrupted.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    on_stop(signal.default_int_handler)
     settings = config.read()
     wanted = order.read(repo, base, paths, checks, command, title, timeout, check_timeout)
     home.prepare(settings.home)
@@ -66,10 +69,11 @@ def command(
 
 def _followed(settings: Settings, wanted: Order, shown: Progress, *, as_json: bool) -> int:
     with _stack(settings, shown) as (found, parent), stack.store_of(found) as store:
-        _check_redis(found)
-        new = order.carry_out(store, settings.home, wanted)
-        place = f"{wanted.source.name} at {wanted.source.base} {wanted.source.sha[:12]}"
+        stack.check_redis(found.redis_url)
+        new = order.carry_out(store, settings.home, wanted, acting(store, settings))
+        place = f"{wanted.source.name} at {wanted.source.base} {new.base.sha[:12]}"
         shown.say(f"attempt {new.attempt} of {place}", attempt=new.attempt)
+        _say_if_ahead(shown, wanted, new)
         with collected() as interrupts:
             watch = watching.Watch(
                 store, settings.home, new, found.redis_url, parent, shown, interrupts
@@ -81,8 +85,9 @@ def _detached(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
     if record.find_up(settings.home) is None and not _is_named(settings):
         apart.start(settings.home, _SLOTS)
     with stack.joined(settings) as found, stack.store_of(found) as store:
-        _check_redis(found)
-        new = order.carry_out(store, settings.home, wanted)
+        stack.check_redis(found.redis_url)
+        new = order.carry_out(store, settings.home, wanted, acting(store, settings))
+    _say_if_ahead(shown, wanted, new)
     shown.close()
     if as_json:
         json_line({"type": "dispatched", "attempt": new.attempt, "world": new.world})
@@ -90,6 +95,17 @@ def _detached(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
     shown.say(f"the stack stays; next: fencepost logs {new.attempt} --follow, fencepost down")
     print(new.attempt)
     return 0
+
+
+def _say_if_ahead(shown: Progress, wanted: Order, new: Dispatched) -> None:
+    """Say that the work starts from another commit than the one that the reader looks at."""
+    if new.base.sha != wanted.source.sha:
+        where = wanted.source.url if is_url(wanted.source.url) else "your clone"
+        shown.say(
+            f"the forge's {new.base.branch} has merged requests that {where} lacks: "
+            f"{pull_command(new.mirror, new.base.branch)}",
+            code="forge_is_ahead",
+        )
 
 
 @contextmanager
@@ -104,25 +120,17 @@ def _stack(settings: Settings, shown: Progress) -> Iterator[tuple[Logins, Parent
         own = record.myself(ParentKind.RUN, time.time(), embedded=True)
         parent = Parent(settings.home, own, shown.say)
         patience = (_GRACE, _GRACE)
-        try:
-            parent.start(stack.roles_of(settings, found, _SLOTS))
-            yield found, parent
-        except watching.AtOnce:
-            patience = (0.0, 1.0)
-            raise KeyboardInterrupt from None
-        finally:
-            parent.stop(patience[0], last=patience[1])
+        with guarded(settings, found, parent, _SLOTS, shown.say):
+            try:
+                parent.start(stack.roles_of(settings, found, _SLOTS))
+                yield found, parent
+            except watching.AtOnce:
+                patience = (0.0, 1.0)
+                raise KeyboardInterrupt from None
+            finally:
+                parent.stop(patience[0], last=patience[1])
 
 
 def _is_named(settings: Settings) -> bool:
     """Whether somebody's own servers are meant."""
     return settings.database_url is not None
-
-
-def _check_redis(found: Logins) -> None:
-    """Refuse before anything is written, where messages could not be sent safely."""
-    broker = Broker(config.required(found.redis_url, "FENCEPOST_REDIS_URL"), role="cli")
-    try:
-        broker.check()
-    finally:
-        broker.close()

@@ -30,6 +30,7 @@ class NoPsql(SetupError):
 def command(login: str, arguments: tuple[str, ...]) -> int:
     """Open psql by the login of the control plane or of a worker; more arguments go to psql."""
     program = _psql()
+    click.echo("tables are in schema fencepost: `\\dt fencepost.*`", err=True)
     with stack.joined(config.read()) as found:
         url = found.app_url if login == "app" else found.worker_url
         environment = os.environ | _environment(url or "", f"fencepost_{login}")

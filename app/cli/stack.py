@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app import config
+from app.broker.redis import Broker
 from app.cli import logins, record, tenancy
 from app.cli.logins import Logins
 from app.cli.parent import Role
@@ -63,10 +65,20 @@ def store_of(found: Logins) -> Iterator[Store]:
 def provided(settings: Settings) -> Iterator[Logins]:
     """The servers for a stack of one's own: those that one owns, else the embedded ones."""
     if settings.database_url:
+        check_redis(settings.redis_url)
         yield logins.of_owner(settings)
         return
     with tenancy.embedded(settings.home) as addresses:
         yield logins.of_embedded(addresses)
+
+
+def check_redis(url: str | None) -> None:
+    """Refuse before anything is begun, where messages could not be sent safely."""
+    broker = Broker(config.required(url, "FENCEPOST_REDIS_URL"), role="cli")
+    try:
+        broker.check()
+    finally:
+        broker.close()
 
 
 def of_up(home: Path) -> Logins:

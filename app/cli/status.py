@@ -73,7 +73,9 @@ def command(in_full: bool) -> None:
 def _servers(settings: Settings, up: Record | None) -> str:
     if (settings.database_url and not up) or (up and not up.embedded):
         return "given"
-    return "embedded" if servers.running(settings.home) else "embedded, at rest"
+    if servers.running(settings.home):
+        return "embedded"
+    return "embedded, being started again" if up else "embedded, at rest"
 
 
 def _roles(up: Record | None) -> list[Role]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from app.cli.shown import plain
+
 
 class Tail:
     """One role's log from now on, line by line, each with the role's name before it."""
@@ -16,19 +18,21 @@ class Tail:
 
     def show(self) -> None:
         """Print what was added since the last look."""
+        for line in self.lines():
+            print(f"{self._name:<10} {line}", file=sys.stderr, flush=True)
+
+    def lines(self) -> list[str]:
+        """The whole lines that were added since the last look, unable to steer the terminal."""
         if self._size() < self._place:
             self._place = 0  # the log made way for a new one
         if not self._file.exists():
-            return
+            return []
         with self._file.open("rb") as log:
             log.seek(self._place)
             added = log.read()
         self._place += len(added)
         *lines, self._rest = (self._rest + added).split(b"\n")
-        for line in lines:
-            text = line.decode("utf-8", "replace")
-            safe = "".join(sign if sign.isprintable() else "·" for sign in text)
-            print(f"{self._name:<10} {safe}", file=sys.stderr, flush=True)
+        return [plain(line.decode("utf-8", "replace")) for line in lines]
 
     def _size(self) -> int:
         try:

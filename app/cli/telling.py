@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -59,7 +60,7 @@ def journal_sentence(event: Written) -> str | None:
             return None
         case "command", _:
             words = value.get("command")
-            shown = " ".join(map(str, words)) if isinstance(words, list) else str(words)
+            shown = shlex.join(map(str, words)) if isinstance(words, list) else str(words)
             return plain(f"runs: {shown}", 160)
         case "start", _:
             return f"process {value.get('pid')} started"

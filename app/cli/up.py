@@ -13,6 +13,8 @@ import click
 from app import config
 from app.cli import apart, home, record, stack
 from app.cli.duration import DURATION
+from app.cli.guard import guarded
+from app.cli.interrupt import on_stop
 from app.cli.parent import Parent
 from app.cli.record import ParentKind
 from app.cli.tail import Tail
@@ -44,7 +46,7 @@ def command(detach: bool, slots: int, grace: timedelta) -> None:
 
 
 def _stay(settings: Settings, slots: int, grace: float) -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    on_stop(signal.default_int_handler)
     with home.alone(settings.home / "up.lock") as is_first:
         if not is_first:
             raise _already(None)
@@ -55,14 +57,15 @@ def _stay(settings: Settings, slots: int, grace: float) -> None:
             parent = Parent(settings.home, own, say)
             stop, hurry = _on_signals()
             tails = [Tail(settings.home, name) for name in ("dispatcher", "worker")]
-            parent.start(stack.roles_of(settings, found, slots))
-            say(f"up: dispatcher and a worker with {slots} slots, home {settings.home}")
-            say("next: fencepost run -- COMMAND in a git repository; Ctrl-C here drains")
-            while not stop.wait(0.2):
-                for tail in tails:
-                    tail.show()
-            say("drains; again to hand running work back")
-            parent.stop(grace, hurry)
+            with guarded(settings, found, parent, slots, say):
+                parent.start(stack.roles_of(settings, found, slots))
+                say(f"up: dispatcher and a worker with {slots} slots, home {settings.home}")
+                say("next: fencepost run -- COMMAND in a git repository; Ctrl-C here drains")
+                while not stop.wait(0.2):
+                    for tail in tails:
+                        tail.show()
+                say("drains; again to hand running work back")
+                parent.stop(grace, hurry)
             say("down")
 
 
@@ -78,8 +81,7 @@ def _on_signals() -> tuple[threading.Event, threading.Event]:
     def heard(*_: object) -> None:
         (hurry if stop.is_set() else stop).set()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, heard)
+    on_stop(heard)
     return stop, hurry
 
 

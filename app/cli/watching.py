@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.broker.window import workers_connected
 from app.cli import failing, report
-from app.cli.follow import Follower, follow
+from app.cli.follow import Follower, News, follow
 from app.cli.interrupt import Interrupts
 from app.cli.order import Dispatched
 from app.cli.parent import Parent, last_words
@@ -25,6 +25,7 @@ _LOOK_EVERY = 0.1  #: seconds
 _ASK_EVERY = 2.0  #: seconds between two questions who is connected
 _START_UP = 3.0  #: seconds that a worker of somebody else's stack may take to connect
 _OUR_START_UP = 10.0  #: ours was started with us
+_ASK_AGAIN = 0.5  #: seconds between two tries of a database that is lost
 _PATIENCE = 60.0  #: seconds without a database
 
 
@@ -75,16 +76,28 @@ def to_the_end(watch: Watch, *, as_json: bool) -> int:
 
 def _follow(watch: Watch, follower: Follower) -> AttemptSeen:
     lost: float | None = None
+
+    def show(seen: AttemptSeen, news: list[News]) -> None:
+        nonlocal lost
+        if lost is not None:
+            watch.shown.say("the database answers again")
+            lost = None
+        watch.shown.show(seen, news)
+
     while True:
         try:
-            return follow(follower, watch.shown.show, lambda seen: _pause(watch, seen))
+            return follow(follower, show, lambda seen: _pause(watch, seen))
         except DatabaseUnreachable as fault:
-            lost = lost or time.monotonic()
+            if lost is None:
+                lost = time.monotonic()
+                watch.shown.say(f"the database does not answer; tries again: {fault.message}")
             if time.monotonic() - lost > _PATIENCE:
-                raise
+                raise DatabaseUnreachable(
+                    f"attempt {watch.new.attempt} is left as it is: {fault.message}",
+                    hint="its work resumes with the next `fencepost up` or `fencepost run`",
+                ) from fault
             watch.interrupts.raise_if_new()
-            watch.shown.say(f"the database does not answer; tries again: {fault.message}")
-            time.sleep(2)
+            time.sleep(_ASK_AGAIN)
 
 
 def _pause(watch: Watch, seen: AttemptSeen) -> None:
@@ -126,6 +139,10 @@ def _cancel(watch: Watch, follower: Follower) -> None:
             cancel(watch.store, watch.new.world, LOCAL, watch.new.attempt, "interrupted")
         _follow(watch, follower)
     except KeyboardInterrupt:
+        watch.shown.say(
+            f"leaves at once; attempt {watch.new.attempt} was asked to stop, and is closed by the "
+            f"next stack. next: fencepost attempts show {watch.new.attempt}"
+        )
         raise AtOnce from None
 
 

@@ -6,13 +6,16 @@ import click
 
 from app import config
 from app.cli import stack
+from app.cli.acting import allowed
 from app.cli.shown import age, as_json, listing
 from app.store.views.listing import worlds_listed
+from app.store.worlds import named
+from app.transitions.set_world import set_world
 
 
 @click.group()
 def command() -> None:
-    """List worlds."""
+    """List worlds, and declare their settings."""
 
 
 @command.command(name="list")
@@ -29,3 +32,25 @@ def list_(in_full: bool) -> None:
         empty="no world yet; `fencepost run -- COMMAND` makes the default one",
         then="fencepost tasks list",
     )  # fmt: skip
+
+
+@command.command(name="set")
+@click.argument("name")
+@click.option(
+    "--like-ready",
+    required=True,
+    metavar="COLUMNS",
+    help="Columns from which tasks run as from ready: inbox, review; an empty text: none.",
+)
+@click.option("--reason", required=True, help="Why; it is kept.")
+@click.option("--key", help="Asking again under this key does nothing twice.")
+def set_(name: str, like_ready: str, reason: str, key: str | None) -> None:
+    """Declare what a world's board means."""
+    settings = config.read()
+    columns = [column.strip() for column in like_ready.split(",") if column.strip()]
+    with stack.opened(settings) as store:
+        with store.begin() as tx:
+            world = named(tx, name)
+        actor = allowed(store, settings, "set_world", world)
+        set_world(store, world, actor, {"like_ready": columns}, reason, key=key)
+    print(f"{name}: like ready: {', '.join(columns) or 'none'}")

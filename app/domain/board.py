@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.domain.digest import Json
 from app.domain.identity import ActivityId, Kind
+from app.domain.result import Outcome
 
 
 class Column(StrEnum):
@@ -63,11 +66,13 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A step of the attempt reached this state."""
+    """A step of the attempt is over; without an outcome it never ran."""
 
     attempt: str
     step: str
     state: StepState
+    outcome: Outcome | None = None
+    outputs: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,16 @@ class StepDispatched:
 
 
 @dataclass(frozen=True, slots=True)
+class GateOpened:
+    """A step of the attempt waits for a person (O12)."""
+
+    attempt: str
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptEnded:
-    """The attempt is over; every unfinished step becomes `skipped` (O05)."""
+    """The attempt is over; a step that is unfinished all the same becomes `skipped` (O05)."""
 
     attempt: str
     outcome: AttemptOutcome
@@ -96,4 +109,4 @@ class TaskMoved:
     column: Column
 
 
-Decision = StepEnded | StepDispatched | AttemptEnded | TaskMoved
+Decision = StepEnded | StepDispatched | GateOpened | AttemptEnded | TaskMoved

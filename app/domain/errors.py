@@ -137,10 +137,160 @@ class ActiveAttempt(Refused):
     code = "active_attempt"
 
 
+class TaskOfAnotherWorld(Refused):
+    """The task belongs to another world; nothing crosses worlds (T02)."""
+
+    code = "task_of_another_world"
+    hint = "name a task of this world: `fencepost tasks list`"
+
+
+class TaskOfAnotherWorkOrder(Refused):
+    """The task belongs to another work order than the one that was named (T02)."""
+
+    code = "task_of_another_work_order"
+    hint = "`fencepost tasks show` says which work order a task belongs to"
+
+
+class NotCanonicalChild(Refused):
+    """The task has a child marked canonical for its work order; dispatch that one (T01)."""
+
+    code = "not_canonical_child"
+
+
+class CanonicalChildExists(Refused):
+    """The task has its one canonical child already (T01)."""
+
+    code = "canonical_child_exists"
+    hint = "add this one without --canonical, or under the canonical child"
+
+
+class TaskInInbox(WrongState):
+    """The card hangs in Inbox: nobody has said yet that it may run (T02)."""
+
+    code = "task_in_inbox"
+    hint = "`fencepost tasks move ID ready`"
+
+
+class TaskInReview(WrongState):
+    """The card hangs in Review: people look at what was made of it (T02)."""
+
+    code = "task_in_review"
+    hint = "merge or close its request, or `fencepost tasks move ID in_progress`"
+
+
+class TaskDone(WrongState):
+    """The card hangs in Done; what else there is to do is another task (T02)."""
+
+    code = "task_done"
+    hint = "write another work order, or `fencepost tasks add-child ID`"
+
+
+class TaskCanceled(WrongState):
+    """The card hangs in Canceled (T02)."""
+
+    code = "task_canceled"
+    hint = "`fencepost tasks move ID inbox` takes it up again"
+
+
+class IllegalMove(WrongState):
+    """No card may be moved so by this hand; docs/states.md shows every legal move."""
+
+    code = "illegal_move"
+
+
+class PriorAttempt(WrongState):
+    """The task was attempted before, and a first dispatch allows no prior attempt (T03)."""
+
+    code = "prior_attempt"
+
+
+class NothingToRetry(WrongState):
+    """The task has no attempt yet, so there is nothing to recover from (T03)."""
+
+    code = "nothing_to_retry"
+    hint = "`fencepost tasks dispatch ID`"
+
+
+class DidNotFail(WrongState):
+    """The latest attempt did not fail, so there is nothing to recover from (T03)."""
+
+    code = "did_not_fail"
+    hint = "`fencepost tasks add-child ID --canonical` makes a task for what is left to do"
+
+
+class NotLatestAttempt(WrongState):
+    """The attempt is not the latest of its task; only that one can be retried (T03)."""
+
+    code = "not_latest_attempt"
+    hint = "`fencepost tasks show ID` lists a task's attempts"
+
+
+class NoRecoveryReason(Refused):
+    """A retry says in at least ten characters why it may succeed this time (T03)."""
+
+    code = "no_recovery_reason"
+    hint = "give --reason"
+
+
+class BudgetExhausted(Refused):
+    """The work order's budget has nothing left for another attempt; a person decides (T11)."""
+
+    code = "budget_exhausted"
+    hint = "raise the budget with `fencepost work-orders revise`, and let that be approved"
+
+
+class SecondPersonNeeded(Refused):
+    """The work order asks for another person's approval than its author's (S05)."""
+
+    code = "second_person_needed"
+    hint = "let somebody else approve it, with a token of their own"
+
+
+class ScopeMissing(Refused):
+    """Whoever asks lacks the scope that the verb needs (S01, S05)."""
+
+    code = "scope_missing"
+    hint = "ask an admin for a token with that scope: `fencepost tokens create`"
+
+
+class WorldForbidden(Refused):
+    """Whoever asks is bound to other worlds (S01)."""
+
+    code = "world_forbidden"
+    hint = "ask an admin for a token for that world: `fencepost tokens create`"
+
+
+class TokenRefused(Refused):
+    """No principal has this token, or it was revoked (S01)."""
+
+    code = "token_refused"
+    hint = "correct FENCEPOST_TOKEN, or unset it to act as the owner of FENCEPOST_HOME"
+
+
+class NameTaken(Refused):
+    """Another principal has this name; a name is never used again."""
+
+    code = "name_taken"
+    hint = "choose another name"
+
+
 class IdempotencyConflict(Refused):
     """The idempotency key was used for another request; choose a new key (T06)."""
 
     code = "idempotency_conflict"
+    hint = "ask again exactly as before, or give another --key"
+
+
+class NoOpenGate(Refused):
+    """No gate of this name waits for a decision; `fencepost gates list` shows those that do."""
+
+    code = "no_open_gate"
+
+
+class ReasonMissing(Refused):
+    """This verb asks for a reason."""
+
+    code = "reason_missing"
 
 
 class UnsettledWork(Refused):
@@ -176,6 +326,13 @@ class BaseMissing(BadInput):
     hint = "name an existing branch or commit with --base"
 
 
+class BaseReserved(BadInput):
+    """A branch called `fencepost` leaves no room for Fencepost's own branches."""
+
+    code = "base_reserved"
+    hint = "rename the branch, or start from another one with --base"
+
+
 class BaseDiverged(BadInput):
     """The source and the forge each have commits on the base that the other lacks."""
 
@@ -188,6 +345,13 @@ class UnsafePath(BadInput):
 
     code = "unsafe_path"
     hint = "give patterns relative to the repository, without `..`"
+
+
+class UnfitWorkOrder(BadInput):
+    """A work order file says something that cannot be meant; each fault has line and column."""
+
+    code = "unfit_work_order"
+    hint = "docs/work-orders.md says what may be written; `fencepost work-orders schema` too"
 
 
 class UnsafeName(BadInput):
@@ -216,6 +380,10 @@ class HostFailed(ProviderError):
 
     code = "host_failed"
     hint = "look at the worker's log; `df` and `ulimit` say what is short"
+
+
+class GitCannotWrite(HostFailed, GitFailed):
+    """A git command found no room on this host, or no right to write; it proves nothing else."""
 
 
 class OurFault(FencepostError):

@@ -62,6 +62,7 @@ class Leave:
 class Release:
     """Hand the activity back, to be claimed again later."""
 
+    code: str
     why: str
 
 
@@ -139,7 +140,7 @@ def decide(now: Situation) -> Permission:
         case Unreadable(reason):  # 3
             if now.unreadable_before >= MOST_UNREADABLE - 1:
                 return Unknown("remote_unreadable", reason)
-            return Release(f"the remote cannot be read: {reason}")
+            return Release("remote_unreadable", reason)
         case Foreign(_, reason):  # 4
             return Unknown("foreign_operation_ref", reason)
         case Absent():
@@ -188,10 +189,16 @@ def _over(tip: Tip, now: Situation) -> Permission:
     if now.stop is not None:  # 12
         return Close(expected=tip.sha)
     if now.tree_alive:  # 14
-        return Release("an earlier process will not die") if now.tree_immortal else KillFirst()
+        return _rid_of_the_tree(now)
     if not now.may_bind:
         return FailClosed()
     return Execute(Mark.GUARDED, expected=tip.sha)  # 15
+
+
+def _rid_of_the_tree(now: Situation) -> Permission:
+    if now.tree_immortal:
+        return Release("process_immortal", "an earlier process will not die")
+    return KillFirst()
 
 
 def _over_mine(tip: Tip, now: Situation) -> Permission:

@@ -76,6 +76,7 @@ class Violation:
 def check_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
     """The patterns in their normal form, which is git's `:(glob)` dialect.
 
+    A pattern after `!` excludes what it covers, wherever it stands in the list.
     A pattern whose last part is a plain name means the file and everything under the folder of
     that name. A pattern that is empty, absolute, holds `..`, a backslash, NUL or bytes that are
     not text, or asks for git's pathspec magic is UnsafePath.
@@ -132,6 +133,8 @@ def prefixes(path: str) -> list[str]:
 
 
 def _normal(pattern: str) -> tuple[str, ...]:
+    if pattern.startswith("!"):
+        return tuple(f"!{form}" for form in _normal(pattern[1:]))
     if not pattern:
         raise UnsafePath("the empty pattern matches nothing")
     if "\0" in pattern or "\\" in pattern or any("\ud800" <= c <= "\udfff" for c in pattern):

@@ -18,7 +18,7 @@ from app.embedded import account, folder
 from app.embedded.account import Account
 
 SHARED = Path("/var/lib/fencepost")  #: what root's homes have in common
-_LONGEST = 100 - len("/.s.PGSQL.5432")  #: the kernel cuts socket paths at 108 bytes
+LONGEST = 100 - len("/.s.PGSQL.5432")  #: the kernel cuts socket paths at 108 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,22 @@ def sockets(place: Place) -> Path:
     """Make the folder for the database's socket: ours, closed to others, its path short enough."""
     if place.account:
         return folder.own(place.data / place.name, 0o700, place.account)
-    # Not the runtime folder first: it is deleted at log-out, and the servers may live longer.
-    for parent in ("/tmp", tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", "")):
-        path = Path(parent) / place.name
-        is_writable = path.is_absolute() and os.access(parent, os.W_OK | os.X_OK)
-        if is_writable and len(os.fsencode(path)) <= _LONGEST and "," not in parent:
-            with suppress(ServersUnavailable):
-                return folder.own(path)
+    for path in socket_folders(place):
+        with suppress(ServersUnavailable):
+            return folder.own(path)
     raise ServersUnavailable(
         "no folder for the database's socket: none with a short path is open to us",
         hint="set XDG_RUNTIME_DIR to a folder of yours with a short path",
     )
+
+
+def socket_folders(place: Place) -> list[Path]:
+    """Where the socket of an ordinary user's database may lie, the first choice first."""
+    # Not the runtime folder first: it is deleted at log-out, and the servers may live longer.
+    parents = ("/tmp", tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", ""))
+    return [
+        Path(parent) / place.name
+        for parent in parents
+        if Path(parent).is_absolute() and os.access(parent, os.W_OK | os.X_OK)
+        and len(os.fsencode(Path(parent) / place.name)) <= LONGEST and "," not in parent
+    ]  # fmt: skip

@@ -12,10 +12,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
+
 from app.domain.errors import ServersUnavailable
-from app.embedded import account, binary, cluster, folder, password, place, postgres, role, valkey
+from app.embedded import (
+    account,
+    binary,
+    cluster,
+    folder,
+    password,
+    place,
+    postgres,
+    process,
+    record,
+    role,
+    valkey,
+)
 from app.embedded.password import Passwords
 from app.embedded.place import Place
+from app.embedded.process import Process
 from app.embedded.record import Record
 
 
@@ -60,6 +75,17 @@ def running(home: Path) -> Addresses | None:
         if postgres.answers(database, passwords) and valkey.answers(queue, passwords):
             return addresses(database, queue, passwords)
         return None
+
+
+def alive(home: Path) -> tuple[Process, Process] | None:
+    """The processes that the last start noted, if both live; nobody is asked, so it is cheap."""
+    where = place.locate(home)
+    database = record.recall(postgres.record_of(where))
+    queue = record.recall(valkey.record_of(where))
+    if database is None or queue is None:
+        return None
+    both = database.process, queue.process
+    return both if all(map(process.is_alive, both)) else None
 
 
 def stop(home: Path) -> None:
@@ -135,6 +161,11 @@ def explained(home: Path) -> Iterator[None]:
         )
     try:
         yield
+    except psycopg.Error as trouble:
+        raise ServersUnavailable(
+            f"the embedded Postgres of {home} ended while it was spoken to: {trouble}",
+            hint="try again; `fencepost down` first, if that does not help",
+        ) from trouble
     except OSError as trouble:
         raise ServersUnavailable(
             f"the embedded servers of {home}: {trouble}",

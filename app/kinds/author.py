@@ -11,29 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-from app.domain.board import (
-    AttemptEnded,
-    AttemptOutcome,
-    Column,
-    Decision,
-    StepDispatched,
-    StepEnded,
-    StepState,
-    TaskMoved,
-)
+from app.domain.board import Decision, StepEnded
 from app.domain.digest import Json
-from app.domain.identity import ActivityKey, EntityId, Kind, dispatch_id, operation_id
+from app.domain.identity import EntityId, Kind
 from app.domain.result import Outcome
 from app.domain.world import Fact, World
-from app.kinds import evidence, pull_request
-from app.kinds.base import KindOf, Limits, Staging
+from app.kinds.base import STEP_ENDS, KindOf, Limits, Staging
 from app.kinds.batch import Batch
-from app.kinds.reading import integer, items, mapping, string
+from app.kinds.reading import integer, items, mapping, outputs_of, string
 
 NAME = Kind("missions.author")
-STEP = "author"
 DISPATCH = "TaskDispatch"
-CANCEL_REQUEST = "CancelRequest"
 MARKER = ("CompleteAuthorActivityObservation", 2)
 MARKER_V1 = ("AuthorActivityObservation", 1)
 
@@ -56,6 +44,8 @@ def stage(world: World, staging: Staging) -> Fact:
         "AgentExecution",
         {
             "attempt": string(staging.request, "attempt"),
+            "step": string(staging.request, "step"),
+            "outputs": outputs_of(seen),
             "dispatch": staging.result.key.activity,
             "outcome": staging.result.outcome,
             **mapping(seen, "execution"),
@@ -76,40 +66,16 @@ def stage(world: World, staging: Staging) -> Fact:
 
 
 def decide(world: World, marker: Fact) -> list[Decision]:
-    """What follows from an author's observation: a pull request, or the end of the attempt."""
+    """The step is over; what follows is the workflow's matter."""
     execution = world.fact(marker.entity, "AgentExecution")
     assert execution is not None
-    attempt = string(execution.value, "attempt")
-    (task,) = world.targets(marker.entity, "Executes")
     outcome = Outcome(string(execution.value, "outcome"))
-    if outcome is Outcome.GREEN and not _cancel_requested(world, task, attempt):
-        (candidate,) = world.sources(marker.entity, "AuthoredBy")
-        return [
-            StepEnded(attempt, STEP, StepState.SUCCEEDED),
-            _dispatch_pull_request(world, task, candidate, execution),
-        ]
-    if outcome is Outcome.GREEN:
-        outcome = Outcome.CANCELED
-    return [StepEnded(attempt, STEP, STEP_ENDS[outcome]), *_end(attempt, outcome)]
-
-
-STEP_ENDS = {
-    Outcome.GREEN: StepState.SUCCEEDED,
-    Outcome.UNCHANGED: StepState.SUCCEEDED,
-    Outcome.FAILED: StepState.FAILED,
-    Outcome.CANCELED: StepState.CANCELED,
-    Outcome.DEAD: StepState.FAILED,
-    Outcome.ABANDONED: StepState.CANCELED,
-}
-
-
-def _end(attempt: str, outcome: Outcome) -> list[Decision]:
-    column = {
-        Outcome.UNCHANGED: Column.DONE,
-        Outcome.CANCELED: Column.READY,
-        Outcome.ABANDONED: Column.READY,
-    }.get(outcome, Column.IN_PROGRESS)
-    return [AttemptEnded(attempt, AttemptOutcome(outcome)), TaskMoved(attempt, column)]
+    return [
+        StepEnded(
+            string(execution.value, "attempt"), string(execution.value, "step"),
+            STEP_ENDS[outcome], outcome, mapping(execution.value, "outputs"),
+        )
+    ]  # fmt: skip
 
 
 def _stage_candidate(
@@ -123,37 +89,4 @@ def _stage_candidate(
         batch.relate(candidate, "Supersedes", earlier[-1])
 
 
-def _cancel_requested(world: World, task: EntityId, attempt: str) -> bool:
-    request = world.fact(task, CANCEL_REQUEST)
-    return request is not None and request.value.get("attempt") == attempt
-
-
-def _dispatch_pull_request(
-    world: World, task: EntityId, candidate: EntityId, execution: Fact
-) -> StepDispatched:
-    dispatched = world.fact(task, DISPATCH)
-    proposed = world.fact(candidate, "Candidate")
-    assert dispatched is not None
-    assert proposed is not None
-    activity = dispatch_id(candidate, 1)
-    key = ActivityKey(world.id, pull_request.NAME, activity)
-    order = dispatched.value
-    value: dict[str, Json] = {
-        "dispatch_id": activity,
-        "sequence": 1,
-        "attempt": string(order, "attempt"),
-        "step": pull_request.STEP,
-        "operation": operation_id(key, string(order, "provider")),
-        "provider": string(order, "provider"),
-        "repository": mapping(order, "repository"),
-        "base": mapping(order, "base"),
-        "head": {"branch": string(proposed.value, "branch"), "sha": string(proposed.value, "head")},
-        "title": string(order, "title"),
-        "body": evidence.body(world, order, proposed, execution),
-        "author": mapping(order, "author"),
-    }
-    world.put(candidate, pull_request.DISPATCH, 1, value)
-    return StepDispatched(string(order, "attempt"), pull_request.STEP, pull_request.NAME, activity)
-
-
-AUTHOR = KindOf(NAME, STEP, DISPATCH, MARKER, LIMITS, stage, decide)
+AUTHOR = KindOf(NAME, DISPATCH, MARKER, LIMITS, stage, decide)

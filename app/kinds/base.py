@@ -6,11 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.domain.board import Decision
+from app.domain.board import Decision, StepState
 from app.domain.digest import Json
 from app.domain.identity import Kind
-from app.domain.result import Observation, ResultRef
+from app.domain.result import Observation, Outcome, ResultRef
 from app.domain.world import Fact, World
+
+#: What an outcome makes of its step.
+STEP_ENDS = {
+    Outcome.GREEN: StepState.SUCCEEDED,
+    Outcome.UNCHANGED: StepState.SUCCEEDED,
+    Outcome.FAILED: StepState.FAILED,
+    Outcome.CANCELED: StepState.CANCELED,
+    Outcome.DEAD: StepState.FAILED,
+    Outcome.ABANDONED: StepState.CANCELED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +52,6 @@ class KindOf:
     """One kind of activity: pure functions over the world in memory."""
 
     name: Kind
-    step: str  #: its step's name in a workflow
     dispatch: str  #: the component whose appearance admits an activity
     marker: tuple[str, int]  #: name and version of its completion record
     limits: Limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 from app.domain.digest import Json, text
@@ -33,9 +34,15 @@ def body(world: World, order: Mapping[str, Json], candidate: Fact, execution: Fa
 def _changed(candidate: Fact) -> str:
     files = items(candidate.value, "files")
     count = integer(candidate.value, "file_count")
-    lines = [f"- {string(file, 'change')} {_code(string(file, 'path'))}" for file in files]
+    lines = [_file(file) for file in files]
     more = [f"- and {count - MOST_FILES} more"] if count > MOST_FILES else []
     return "\n".join([f"### Changed files ({count})", "", *lines[:MOST_FILES], *more])
+
+
+def _file(file: Mapping[str, Json]) -> str:
+    change, path = string(file, "change").replace("_", " "), _code(string(file, "path"))
+    old = file.get("old_path")
+    return f"- {change} {_code(old)} → {path}" if isinstance(old, str) else f"- {change} {path}"
 
 
 def _checked(checks: list[Fact]) -> str:
@@ -66,7 +73,7 @@ def _lineage(world: World, order: Mapping[str, Json], candidate: Fact) -> str:
 
 
 def _shown_command(argv: list[str]) -> str:
-    shown = " ".join(argv)
+    shown = shlex.join(argv)
     return shown if len(shown) <= 200 else shown[:199] + "…"
 
 

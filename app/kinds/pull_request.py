@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from app.domain.board import (
-    AttemptEnded,
-    AttemptOutcome,
-    Column,
-    Decision,
-    StepEnded,
-    StepState,
-    TaskMoved,
-)
+from app.domain.board import Decision, StepEnded
 from app.domain.identity import EntityId, Kind
 from app.domain.result import Outcome
 from app.domain.world import Fact, World
-from app.kinds.base import KindOf, Limits, Staging
+from app.kinds.base import STEP_ENDS, KindOf, Limits, Staging
 from app.kinds.batch import Batch
 from app.kinds.reading import integer, items, mapping, string
 
 NAME = Kind("forge.pull_request")
-STEP = "pull_request"
 DISPATCH = "PullRequestDispatch"
 MARKER = ("CompletePullRequestObservation", 1)
 
@@ -45,6 +36,7 @@ def stage(world: World, staging: Staging) -> Fact:
         "Publication",
         {
             "attempt": string(staging.request, "attempt"),
+            "step": string(staging.request, "step"),
             "dispatch": staging.result.key.activity,
             "outcome": staging.result.outcome,
         },
@@ -60,25 +52,12 @@ def stage(world: World, staging: Staging) -> Fact:
 
 
 def decide(world: World, marker: Fact) -> list[Decision]:
-    """An open request hands the task to its reviewers; anything else ends the attempt."""
+    """The step is over; what follows is the workflow's matter."""
     publication = world.fact(marker.entity, "Publication")
     assert publication is not None
-    attempt = string(publication.value, "attempt")
-    step, end, column = _ENDS[Outcome(string(publication.value, "outcome"))]
-    return [
-        StepEnded(attempt, STEP, step),
-        AttemptEnded(attempt, end),
-        TaskMoved(attempt, column),
-    ]
+    outcome = Outcome(string(publication.value, "outcome"))
+    attempt, step = string(publication.value, "attempt"), string(publication.value, "step")
+    return [StepEnded(attempt, step, STEP_ENDS[outcome], outcome)]
 
 
-_ENDS = {
-    Outcome.GREEN: (StepState.SUCCEEDED, AttemptOutcome.DONE, Column.REVIEW),
-    Outcome.UNCHANGED: (StepState.FAILED, AttemptOutcome.FAILED, Column.IN_PROGRESS),
-    Outcome.FAILED: (StepState.FAILED, AttemptOutcome.FAILED, Column.IN_PROGRESS),
-    Outcome.CANCELED: (StepState.CANCELED, AttemptOutcome.CANCELED, Column.READY),
-    Outcome.DEAD: (StepState.FAILED, AttemptOutcome.DEAD, Column.IN_PROGRESS),
-    Outcome.ABANDONED: (StepState.CANCELED, AttemptOutcome.ABANDONED, Column.READY),
-}
-
-PULL_REQUEST = KindOf(NAME, STEP, DISPATCH, MARKER, LIMITS, stage, decide)
+PULL_REQUEST = KindOf(NAME, DISPATCH, MARKER, LIMITS, stage, decide)

@@ -55,3 +55,8 @@ def integers(value: Mapping[str, Json], name: str) -> list[int]:
     if not isinstance(found, list) or not all(type(item) is int for item in found):
         raise UnfitInput(f"{name}: a list of integers is expected")
     return cast("list[int]", found)
+
+
+def outputs_of(observation: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What a step wrote for the steps after it; nothing where it promised nothing."""
+    return mapping(observation, "outputs") if "outputs" in observation else {}

@@ -9,6 +9,7 @@ from datetime import timedelta
 from app.domain.digest import Json, parse
 from app.domain.errors import UnfitInput
 from app.domain.identity import OperationId
+from app.domain.work_order import RetryRule
 from app.kinds.reading import integer, mapping, string, strings
 
 
@@ -22,14 +23,15 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorRequest:
-    """What one author activity is to do."""
+class WorkRequest:
+    """What one activity that runs a command on a checkout is to do."""
 
     attempt: str
+    step: str
     operation: OperationId
     repository: str  #: id
     base: str  #: sha
-    branch: str  #: of the candidate
+    branch: str | None  #: of the candidate; None: what it changes is thrown away
     title: str
     executor: str
     command: tuple[str, ...]
@@ -39,6 +41,7 @@ class AuthorRequest:
     check_timeout: timedelta
     signature: Signature
     message: str  #: of the commit
+    outputs: Mapping[str, Json] | None  #: the JSON Schema of what it must write
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,17 @@ class PullRequestRequest:
     body: str
 
 
-def author_request(data: bytes) -> AuthorRequest:
-    """Read an admitted `missions.author` request."""
+def work_request(data: bytes) -> WorkRequest:
+    """Read an admitted `missions.author` or `missions.command` request."""
     value = _object(data)
     attempt = string(value, "attempt")
-    return AuthorRequest(
+    return WorkRequest(
         attempt=attempt,
+        step=string(value, "step"),
         operation=OperationId(string(value, "operation")),
         repository=string(mapping(value, "repository"), "id"),
         base=string(mapping(value, "base"), "sha"),
-        branch=string(value, "branch"),
+        branch=string(value, "branch") if value.get("branch") is not None else None,
         title=string(value, "title"),
         executor=string(value, "executor"),
         command=tuple(strings(value, "command")),
@@ -75,6 +79,7 @@ def author_request(data: bytes) -> AuthorRequest:
         check_timeout=timedelta(seconds=integer(value, "check_timeout_s")),
         signature=_signature(mapping(value, "author")),
         message=f"{string(value, 'title')}\n\nFencepost-Attempt: {attempt}\n",
+        outputs=mapping(value, "outputs") if value.get("outputs") is not None else None,
     )
 
 
@@ -93,6 +98,20 @@ def pull_request_request(data: bytes) -> PullRequestRequest:
         title=string(value, "title"),
         body=string(value, "body"),
     )
+
+
+def retry_rules(data: bytes) -> Mapping[str, RetryRule]:
+    """How the work order behind an admitted request tightens the policy of retries (T09)."""
+    rules = _object(data).get("retry", {})
+    if not isinstance(rules, Mapping):
+        raise UnfitInput("retry: an object is expected")
+    return {name: _rule(mapping(rules, name)) for name in rules}
+
+
+def _rule(value: Mapping[str, Json]) -> RetryRule:
+    backoff = integer(value, "backoff_s") if value.get("backoff_s") is not None else None
+    pause = None if backoff is None else timedelta(seconds=backoff)
+    return RetryRule(integer(value, "attempts"), pause)
 
 
 def _signature(value: Mapping[str, Json]) -> Signature:

@@ -14,17 +14,17 @@ _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _SCP_LIKE = re.compile(r"(?:(?P<user>[^@/:]+)@)?(?P<host>\[[^\]/]+\]|[^@/:]+):(?P<path>.*)")
 
 
-def plain(what: str, name: str) -> str:
+def plain(what: str, name: str, *, hint: str | None = None) -> str:
     """The name itself, when it is neither empty, an option, nor unprintable; else UnsafeName.
 
     It must be UTF-8 in Unicode form NFC, because requests are digested in that form.
     """
     if not name or name.startswith("-"):
-        raise UnsafeName(f"{what} {name!r} is empty or would be taken for an option")
+        raise UnsafeName(f"{what} {name!r} is empty or would be taken for an option", hint=hint)
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise UnsafeName(f"{what} {name!r} holds control characters or is not UTF-8")
+        raise UnsafeName(f"{what} {name!r} holds control characters or is not UTF-8", hint=hint)
     if not unicodedata.is_normalized("NFC", name):
-        raise UnsafeName(f"{what} {name!r} is not in Unicode form NFC")
+        raise UnsafeName(f"{what} {name!r} is not in Unicode form NFC", hint=hint)
     return name
 
 

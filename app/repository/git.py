@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.domain.errors import GitFailed
+from app.domain.errors import GitCannotWrite, GitFailed
 
 _CONFIG = Path(__file__).with_name("gitconfig")
 _INHERITED = ("PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO")
@@ -19,6 +19,11 @@ _USERS_OWN = (
 )  # fmt: skip
 #: An include on the command line is read last: what ours forbids, the user's cannot allow.
 _AFTER_THE_USER = ("-c", f"include.path={_CONFIG}", "-c", "core.askPass=")
+#: What git says where the host fails it; a checkout's "unable to write file" tells no more.
+_NO_ROOM = (
+    b"No space left on device", b"Disk quota exceeded", b"Read-only file system",
+    b"unable to write file ",
+)  # fmt: skip
 _ALWAYS = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
@@ -47,6 +52,12 @@ class Completed:
         """The last line of standard error, for people."""
         lines = self.err.decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else f"exit {self.code}"
+
+    @property
+    def is_hosts_fault(self) -> bool:
+        """Whether git says, of itself and not of the other side, that it could not write here."""
+        own = [line for line in self.err.splitlines() if not line.startswith(b"remote:")]
+        return any(sign in line for sign in _NO_ROOM for line in own)
 
 
 def attempt(
@@ -91,13 +102,17 @@ def git(
     timeout: float = 300,
     as_user: bool = False,
 ) -> str:
-    """Run git and return its standard output; any other exit code than 0 is GitFailed."""
+    """Run git and return its standard output; any other exit code than 0 is GitFailed.
+
+    Where this host had no room left it is GitCannotWrite.
+    """
     done = attempt(
         *arguments, git_dir=git_dir, work_tree=work_tree, directory=directory,
         stdin=stdin, extra=extra, timeout=timeout, as_user=as_user,
     )  # fmt: skip
     if done.code != 0:
-        raise GitFailed(f"git {arguments[0]}: {done.complaint}")
+        kind = GitCannotWrite if done.is_hosts_fault else GitFailed
+        raise kind(f"git {arguments[0]}: {done.complaint}")
     return done.text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from app.domain.errors import (
     BaseDiverged,
     BaseMissing,
+    BaseReserved,
     PushLost,
     RemoteUnreadable,
     UnsafeName,
@@ -81,8 +83,11 @@ def refresh(mirror: Mirror, source: Source) -> str:
 
     A base with merges of its own is kept until the source has them; a source that went another
     way meanwhile is BaseDiverged. A base without any follows wherever the source goes, rewritten
-    history too. Refused as well: BaseMissing. RemoteUnreadable when the source does not answer.
+    history too. Refused as well: BaseMissing, and BaseReserved for a branch where ours are made.
+    RemoteUnreadable when the source does not answer.
     """
+    if base_branch(source) == "fencepost":
+        raise BaseReserved(f"{source.name} has a branch called fencepost")
     _fetch(mirror, source, f"+refs/heads/*:{_FOLLOWED}*")
     if source.is_detached and not _holds(mirror, source.sha):
         _fetch(mirror, source, source.sha)
@@ -104,7 +109,7 @@ def _follow(mirror: Mirror, source: Source) -> str:
     ours = now.get(base)
     if ours == theirs == now.get(aligned):
         return theirs
-    if ours is not None and _keeps_its_own(mirror, ours, theirs, now.get(aligned)):
+    if ours is not None and _keeps_its_own(mirror, branch, ours, theirs, now.get(aligned)):
         return ours
     move(mirror.git_dir, [Move(base, ours, theirs), Move(aligned, now.get(aligned), theirs)])
     if ours is None:
@@ -112,15 +117,22 @@ def _follow(mirror: Mirror, source: Source) -> str:
     return theirs
 
 
-def _keeps_its_own(mirror: Mirror, ours: str, theirs: str, aligned: str | None) -> bool:
+def _keeps_its_own(
+    mirror: Mirror, branch: str, ours: str, theirs: str, aligned: str | None
+) -> bool:
     if ours == aligned or is_ancestor(mirror.git_dir, ours, theirs):
         return False
     if is_ancestor(mirror.git_dir, theirs, ours):
         return True
     raise BaseDiverged(
         f"the forge merged up to {ours[:12]}, which the source's {theirs[:12]} does not hold",
-        hint=f"merge the forge's base into the source: `git pull {mirror.git_dir}`",
+        hint=f"merge the forge's base into the source: `{pull_command(mirror, branch)}`",
     )
+
+
+def pull_command(mirror: Mirror, branch: str) -> str:
+    """What people type in their clone to have what the forge merged."""
+    return shlex.join(["git", "pull", "--no-rebase", str(mirror.git_dir), branch])
 
 
 def _point_head(mirror: Mirror, base: str) -> None:

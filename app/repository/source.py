@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.domain.digest import text
-from app.domain.errors import BaseMissing, EmptyRepository, NotARepository, UnsupportedRepository
+from app.domain.errors import (
+    BaseMissing,
+    EmptyRepository,
+    NotARepository,
+    RemoteUnreadable,
+    UnsupportedRepository,
+)
 from app.repository.address import is_url, plain, safe_url
-from app.repository.git import attempt, git
+from app.repository.git import Completed, attempt, git
 
+_NO_SUCH = re.compile(r"not found|not appear to be a git repository|not a git repository", re.I)
 _SHA = re.compile(r"[0-9a-f]{40}\Z")
 
 
@@ -40,7 +47,7 @@ def inspect(repository: str, base: str | None) -> Source:
     """
     plain("repository", repository)
     if base is not None:
-        base = plain("base", base).removeprefix("refs/heads/")
+        base = plain("base", base, hint=BaseMissing.hint).removeprefix("refs/heads/")
     if is_url(repository):
         return _remote(safe_url(repository), base)
     return _local(Path(repository), base)
@@ -114,7 +121,7 @@ def _remote(url: str, base: str | None) -> Source:
         "ls-remote", "--symref", "--", url, *wanted, as_user=not is_file(url), timeout=60
     )
     if said.code != 0:
-        raise NotARepository(f"{url} cannot be read as a git repository: {said.complaint}")
+        raise _unread(url, said)
     rows = [line.split("\t", 1) for line in said.text.splitlines() if "\t" in line]
     symbolic = {ref: value for value, ref in rows if value.startswith("ref: ")}
     tips = {ref: value for value, ref in rows if not value.startswith("ref: ")}
@@ -123,6 +130,14 @@ def _remote(url: str, base: str | None) -> Source:
         raise EmptyRepository(f"{url} has no commit yet")
     branch, sha = _remote_base(url, base, tips, symbolic.get("HEAD", "").removeprefix("ref: "))
     return Source(url, _short(re.split(r"[/:]", url.rstrip("/"))[-1]), branch, sha, dirty=False)
+
+
+def _unread(url: str, said: Completed) -> NotARepository | RemoteUnreadable:
+    """A remote that says no has no such repository; one that says nothing may answer later."""
+    words = " ".join(said.err.decode("utf-8", "replace").split())[-300:]
+    if is_file(url) or _NO_SUCH.search(words):
+        return NotARepository(f"{url} cannot be read as a git repository: {words}")
+    return RemoteUnreadable(f"{url} cannot be read: {words}")
 
 
 def _remote_base(url: str, base: str | None, tips: dict[str, str], head: str) -> tuple[str, str]:

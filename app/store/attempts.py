@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from sqlalchemy import Row, func, insert, select, update
 
-from app.domain.board import AttemptOutcome, StepDispatched, StepState
-from app.domain.digest import digest
+from app.domain.board import AttemptOutcome, GateOpened, StepDispatched, StepEnded, StepState
+from app.domain.digest import Json, canonical, digest, parse
 from app.domain.errors import NotFound
 from app.domain.identity import WorldId
+from app.domain.result import Outcome
 from app.store import clock
 from app.store.engine import Tx
-from app.store.schema import attempts, steps
+from app.store.schema import attempts, gates, steps
+from app.workflow.progress import Came
 
 
 def latest(tx: Tx, world: WorldId, task_id: str) -> Row[tuple[object, ...]] | None:
@@ -66,12 +71,37 @@ def dispatch_step(tx: Tx, world: WorldId, step: StepDispatched) -> None:
     )  # fmt: skip
 
 
-def set_step_state(tx: Tx, world: WorldId, attempt_id: str, name: str, state: StepState) -> None:
-    """Say how far a step has come."""
+def end_step(tx: Tx, world: WorldId, ended: StepEnded) -> None:
+    """Say that a step is over, how, and with which outputs."""
     tx.execute(
-        update(steps).where(steps.c.world_id == world, steps.c.attempt_id == attempt_id)
-        .where(steps.c.name == name).values(state=state)
+        update(steps).where(steps.c.world_id == world, steps.c.attempt_id == ended.attempt)
+        .where(steps.c.name == ended.step)
+        .values(state=ended.state, outcome=ended.outcome, outputs=canonical(ended.outputs))
     )  # fmt: skip
+
+
+def open_gate(tx: Tx, world: WorldId, tick: int, gate: GateOpened) -> None:
+    """Let a step wait for a person."""
+    tx.execute(
+        insert(gates).values(world_id=world, attempt_id=gate.attempt, step=gate.step, tick=tick)
+    )
+    tx.execute(
+        update(steps).where(steps.c.world_id == world, steps.c.attempt_id == gate.attempt)
+        .where(steps.c.name == gate.step).values(state=StepState.DISPATCHED)
+    )  # fmt: skip
+
+
+def decide_gate(
+    tx: Tx, world: WorldId, attempt_id: str, step: str, decision: str, actor: str, reason: str
+) -> bool:
+    """Write a person's decision down; False where no open gate has this name."""
+    done = tx.execute(
+        update(gates).where(gates.c.world_id == world, gates.c.attempt_id == attempt_id)
+        .where(gates.c.step == step, gates.c.decided_at.is_(None))
+        .values(decided_at=clock.now(), decision=decision, decided_by=actor, reason=reason)
+        .returning(gates.c.step)
+    )  # fmt: skip
+    return done.scalar() is not None
 
 
 def end(tx: Tx, world: WorldId, attempt_id: str, outcome: AttemptOutcome) -> None:
@@ -96,6 +126,18 @@ def step_rows(tx: Tx, world: WorldId, attempt_id: str) -> list[Row[tuple[object,
             .order_by(steps.c.position)
         )
     )  # fmt: skip
+
+
+def came(tx: Tx, world: WorldId, attempt_id: str) -> dict[str, Came]:
+    """How far each step of an attempt has come."""
+    return {
+        row.name: Came(
+            StepState(row.state),
+            Outcome(row.outcome) if row.outcome else None,
+            cast("Mapping[str, Json]", parse(row.outputs)) if row.outputs else {},
+        )
+        for row in step_rows(tx, world, attempt_id)
+    }
 
 
 def count_active(tx: Tx, world: WorldId) -> int:

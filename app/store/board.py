@@ -12,8 +12,8 @@ from app.domain.board import (
     Column,
     WorkOrderState,
 )
-from app.domain.digest import Digest, Json, digest, parse
-from app.domain.errors import NotFound
+from app.domain.digest import Digest, Json, parse
+from app.domain.errors import NotFound, TaskOfAnotherWorld
 from app.domain.identity import EntityId, WorldId
 from app.store.engine import Tx
 from app.store.schema import repositories, tasks, work_orders
@@ -39,7 +39,11 @@ class WorkOrder:
     specification: Mapping[str, Json]
     digest: Digest
     state: WorkOrderState
+    author: str  #: the principal of the latest revision
+    second_person: bool
     approved: Digest | None
+    approved_by: str | None
+    entity: EntityId
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Task:
     entity: EntityId
     column: Column
     title: str
+    parent: str | None = None
+    canonical: bool = False  #: the child of its parent that is to be dispatched (T01)
 
 
 def repository_at(tx: Tx, world: WorldId, url: str) -> Repository | None:
@@ -86,25 +92,6 @@ def add_repository(tx: Tx, world: WorldId, tick: int, new: Repository) -> None:
     )
 
 
-def add_work_order(
-    tx: Tx,
-    world: WorldId,
-    tick: int,
-    order_id: str,
-    repository_id: str,
-    title: str,
-    specification: bytes,
-) -> None:
-    """Insert a draft."""
-    tx.execute(
-        insert(work_orders).values(
-            world_id=world, work_order_id=order_id, repository_id=repository_id, title=title,
-            bytes=specification, digest=digest(specification), tick=tick,
-            state=WorkOrderState.DRAFT,
-        )
-    )  # fmt: skip
-
-
 def work_order(tx: Tx, world: WorldId, order_id: str) -> WorkOrder:
     """A work order; NotFound."""
     row = tx.execute(
@@ -112,11 +99,14 @@ def work_order(tx: Tx, world: WorldId, order_id: str) -> WorkOrder:
         .where(work_orders.c.world_id == world, work_orders.c.work_order_id == order_id)
     ).one_or_none()  # fmt: skip
     if row is None:
-        raise NotFound(f"no work order {order_id}")
+        raise NotFound(
+            f"no work order {order_id}", hint="list what there is: `fencepost work-orders list`"
+        )
     specification = cast("Mapping[str, Json]", parse(row.bytes))
     return WorkOrder(
         row.work_order_id, row.repository_id, row.title, specification, row.digest,
-        WorkOrderState(row.state), row.approved_digest,
+        WorkOrderState(row.state), row.author, row.second_person, row.approved_digest,
+        row.approved_by, EntityId(row.entity_id),
     )  # fmt: skip
 
 
@@ -132,27 +122,41 @@ def set_work_order_state(
 
 
 def add_task(
-    tx: Tx, world: WorldId, tick: int, task_id: str, order_id: str, entity: EntityId, title: str
-) -> None:
-    """Insert a card into the inbox."""
+    tx: Tx, world: WorldId, tick: int, task_id: str, order_id: str, entity: EntityId, title: str,
+    *, parent: str | None = None, canonical: bool = False,
+) -> None:  # fmt: skip
+    """Insert a card into the inbox; a second canonical child is CanonicalChildExists."""
     tx.execute(
         insert(tasks).values(
             world_id=world, task_id=task_id, work_order_id=order_id, entity_id=entity,
-            board_column=Column.INBOX, title=title, tick=tick, canonical=False,
+            board_column=Column.INBOX, title=title, tick=tick,
+            parent_id=parent, canonical=canonical,
         )
     )  # fmt: skip
 
 
 def task(tx: Tx, world: WorldId, task_id: str) -> Task:
-    """A card; NotFound."""
+    """A card; NotFound, or TaskOfAnotherWorld without a word about which."""
     row = tx.execute(
         select(tasks).where(tasks.c.world_id == world, tasks.c.task_id == task_id)
     ).one_or_none()
     if row is None:
-        raise NotFound(f"no task {task_id}")
+        if tx.execute(select(tasks.c.task_id).where(tasks.c.task_id == task_id)).first():
+            raise TaskOfAnotherWorld(f"task {task_id} belongs to another world")
+        raise NotFound(f"no task {task_id}", hint="list what there is: `fencepost tasks list`")
     return Task(
-        row.task_id, row.work_order_id, EntityId(row.entity_id), Column(row.board_column), row.title
-    )
+        row.task_id, row.work_order_id, EntityId(row.entity_id), Column(row.board_column),
+        row.title, row.parent_id, row.canonical,
+    )  # fmt: skip
+
+
+def canonical_child(tx: Tx, world: WorldId, task_id: str) -> str | None:
+    """The id of a task's canonical child, if it has one."""
+    found: str | None = tx.execute(
+        select(tasks.c.task_id)
+        .where(tasks.c.world_id == world, tasks.c.parent_id == task_id, tasks.c.canonical)
+    ).scalar()  # fmt: skip
+    return found
 
 
 def move_task(tx: Tx, world: WorldId, task_id: str, column: Column) -> None:

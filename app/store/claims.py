@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from sqlalchemy import func, select, text, union_all, update
 
+from app.domain.failure import FailureClass
 from app.domain.identity import (
     ActivityId,
     ActivityKey,
@@ -168,6 +169,18 @@ def fruitless(tx: Tx, key: ActivityKey) -> int:
     return tx.execute(
         select(func.count()).select_from(claims)
         .where(of_key(claims, key), claims.c.ended.is_not(None), claims.c.fence > newest)
+    ).scalar_one()  # fmt: skip
+
+
+def tries(tx: Tx, key: ActivityKey, failure: FailureClass) -> int:
+    """How many claims a failure of this class has ended since a person was last asked (T09)."""
+    asked = select(func.coalesce(func.max(unknowns.c.fence), 0)).where(of_key(unknowns, key))
+    lost = claims.c.end_cause == "expired"
+    released = (claims.c.end_cause == "released") & claims.c.end_detail.startswith(f"{failure}: ")
+    return tx.execute(
+        select(func.count()).select_from(claims)
+        .where(of_key(claims, key), claims.c.fence > asked.scalar_subquery())
+        .where(lost if failure is FailureClass.LOST_WORKER else released)
     ).scalar_one()  # fmt: skip
 
 

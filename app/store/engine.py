@@ -31,7 +31,12 @@ _REFUSALS: dict[str, type[errors.Refused]] = {
     "ZF006": errors.UnfitInput,
     "ZF007": errors.AppendOnly,
 }
-_CONSTRAINTS: dict[str, type[errors.Refused]] = {"attempts_one_active": errors.ActiveAttempt}
+_CONSTRAINTS: dict[str, type[errors.Refused]] = {
+    "attempts_one_active": errors.ActiveAttempt,
+    "tasks_one_canonical_child": errors.CanonicalChildExists,
+    "principals_name_once": errors.NameTaken,
+    "work_orders_second_person": errors.SecondPersonNeeded,
+}
 _TIMEOUTS = (
     ("statement_timeout", STATEMENT_TIMEOUT),
     ("idle_in_transaction_session_timeout", IDLE_TIMEOUT),

@@ -34,6 +34,7 @@ def check(store: Store, login: Login) -> None:
 
 def _check_revision(tx: Tx) -> None:
     found = migrate.current(tx)
+    migrate.refuse_newer(found)
     if found != migrate.head():
         raise DatabaseUnfit(
             f"the schema is at {found or 'nothing'}, this code expects {migrate.head()}",
@@ -57,10 +58,11 @@ def _check_login(tx: Tx, login: Login) -> None:
     too_much = row.super or row.owns or (login is Login.WORKER and row.app)
     fits = row.worker if login is Login.WORKER else row.app
     if too_much or not fits:
+        own = ", or start a stack with this one: `fencepost up`" if row.owns else ""
         raise DatabaseUnfit(
             f"{row.name} is not a login for this role"
             + (": it owns tables, is a superuser, or may do more" if too_much else ""),
-            hint=f"give this process the URL of {login}",
+            hint=f"give this process the URL of {login}{own}",
         )
 
 

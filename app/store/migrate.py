@@ -49,9 +49,26 @@ def head() -> str:
     return found
 
 
+def is_newer(revision: str | None) -> bool:
+    """Whether a database was made by a newer Fencepost: this one does not know its revision."""
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    return revision is not None and revision not in known
+
+
+def refuse_newer(revision: str | None) -> None:
+    """Raise DatabaseUnfit for a schema that only a newer Fencepost understands."""
+    if is_newer(revision):
+        raise DatabaseUnfit(
+            f"the database is newer than this program: its schema is at {revision}, "
+            f"this program ends at {head()}",
+            hint="install the Fencepost that brought it there, or a newer one",
+        )
+
+
 def _upgrade(connection: Connection) -> None:
     connection.execute(text("select pg_advisory_xact_lock(hashtext('fencepost migrate'))"))
     _refuse_old_servers(connection)
+    refuse_newer(current(connection))
     absent = roles.missing(connection)
     if absent and not roles.may_create(connection):
         raise DatabaseUnfit(

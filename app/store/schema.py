@@ -54,8 +54,10 @@ principals = Table(
     Column("principal_id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
+    Column("worlds", ARRAY(Text)),
     Column("token_hash", Sha256),
     Column("created_at", When, nullable=False),
+    Column("revoked_at", When),
 )
 
 worlds = Table(
@@ -66,6 +68,7 @@ worlds = Table(
     Column("tick", BigInteger, nullable=False),
     Column("entity_sequence", BigInteger, nullable=False),
     Column("receipt_digest", Sha256),
+    Column("settings", LargeBinary, nullable=False),
     Column("created_at", When, nullable=False),
 )
 
@@ -151,7 +154,11 @@ work_orders = Table(
     Column("bytes", LargeBinary, nullable=False),
     Column("digest", Sha256, nullable=False),
     Column("state", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("second_person", Boolean, nullable=False),
     Column("approved_digest", Sha256),
+    Column("approved_by", Text),
+    Column("entity_id", BigInteger, nullable=False),
     Column("tick", BigInteger, nullable=False),
     Column("created_at", When, nullable=False),
 )
@@ -199,6 +206,22 @@ steps = Table(
     Column("kind", Text, nullable=False),
     Column("activity_id", Text),
     Column("state", Text, nullable=False),
+    Column("outcome", Text),
+    Column("outputs", LargeBinary),
+)
+
+gates = Table(
+    "gates",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("attempt_id", Text, primary_key=True),
+    Column("step", Text, primary_key=True),
+    Column("tick", BigInteger, nullable=False),
+    Column("opened_at", When, nullable=False),
+    Column("decided_at", When),
+    Column("decision", Text),
+    Column("decided_by", Text),
+    Column("reason", Text),
 )
 
 activities = Table(

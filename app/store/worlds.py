@@ -9,7 +9,7 @@ from typing import cast
 from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.domain.digest import Digest, Json, digest, parse
+from app.domain.digest import Digest, Json, canonical, digest, parse
 from app.domain.errors import NotFound
 from app.domain.identity import EntityId, WorldId
 from app.domain.world import Fact, Mutations, Relation
@@ -26,6 +26,7 @@ class WorldRow:
     tick: int
     sequence: int
     last: Digest | None  #: digest of the newest receipt
+    settings: Mapping[str, Json]  #: what its owner has declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,16 @@ def lock(tx: Tx, world: WorldId) -> WorldRow:
     ).one_or_none()
     if row is None:
         raise NotFound(f"no world {world}")
+    settings = cast("Mapping[str, Json]", parse(row.settings))
     return WorldRow(
-        WorldId(row.world_id), row.name, row.tick, row.entity_sequence, row.receipt_digest
+        WorldId(row.world_id), row.name, row.tick, row.entity_sequence, row.receipt_digest, settings
+    )
+
+
+def set_settings(tx: Tx, world: WorldId, settings: Mapping[str, Json]) -> None:
+    """Replace what a world's owner has declared."""
+    tx.execute(
+        update(worlds).where(worlds.c.world_id == world).values(settings=canonical(settings))
     )
 
 

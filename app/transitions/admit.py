@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 from app.domain.digest import canonical
-from app.domain.identity import ActivityId, ActivityKey, EntityId, WorldId
+from app.domain.identity import ActivityId, ActivityKey, WorldId
 from app.domain.recovery import Stop
 from app.domain.world import Fact
 from app.events import Moment, emit
-from app.kinds import author
 from app.kinds.base import KindOf, request_of
 from app.kinds.batch import IncompleteBinding
+from app.kinds.order import CANCEL_REQUEST
 from app.kinds.reading import string
 from app.kinds.registry import KINDS
-from app.store import activities, deliveries, worlds
+from app.store import activities, attempts, board, deliveries, worlds
 from app.store.engine import Store, Tx
 from app.transitions.settle import settle
 
@@ -53,20 +53,17 @@ def _admit(
     ):
         return None
     deliveries.add(tx, key, deliveries.Cause.FIRST, limits.deadline)
-    if _cancel_requested(tx, world, tick, dispatch, attempt):
+    if _cancel_requested(tx, world, attempt):
         activities.set_stop(tx, key, Stop.CANCEL)
     return key
 
 
-def _cancel_requested(tx: Tx, world: WorldId, tick: int, dispatch: Fact, attempt: str) -> bool:
+def _cancel_requested(tx: Tx, world: WorldId, attempt: str) -> bool:
     """Whether a cancel of this attempt came before its activity was admitted."""
     now = worlds.lock(tx, world)
-    snapshot = worlds.StoredSnapshot(tx, world, max(tick, now.tick))
-    for task in [dispatch.entity, *snapshot.targets(dispatch.entity, "CandidateFor")]:
-        request = snapshot.fact(EntityId(task), author.CANCEL_REQUEST)
-        if request is not None and request.value.get("attempt") == attempt:
-            return True
-    return False
+    task = board.task(tx, world, attempts.get(tx, world, attempt).task_id).entity
+    request = worlds.StoredSnapshot(tx, world, now.tick).fact(task, CANCEL_REQUEST)
+    return request is not None and request.value.get("attempt") == attempt
 
 
 def _settled(

@@ -6,11 +6,12 @@ from app.domain.digest import Json
 from app.domain.errors import WrongState
 from app.domain.identity import ActivityKey, EntityId, WorldId
 from app.domain.recovery import Stop
-from app.kinds.author import CANCEL_REQUEST
+from app.kinds.order import CANCEL_REQUEST
 from app.store import activities, attempts, board
 from app.store.deliveries import Cause
 from app.store.engine import Store
 from app.store.listening import wake
+from app.transitions.advance import advance
 from app.transitions.change import Change, Command
 from app.transitions.deliver import deliver
 from app.transitions.perform import perform
@@ -38,6 +39,7 @@ def cancel(
         for one in under_way:
             activities.lock(tx, one)
             activities.set_stop(tx, one, Stop.CANCEL)
+        advance(change, attempt_id)  # where nothing runs, this is its end
         wake(tx)
         return {}
 

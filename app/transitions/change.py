@@ -7,9 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import assert_never
 
-from app.domain.board import AttemptEnded, Decision, StepDispatched, StepEnded, TaskMoved
+from app.domain.board import (
+    AttemptEnded,
+    Column,
+    Decision,
+    GateOpened,
+    StepDispatched,
+    StepEnded,
+    TaskMoved,
+)
+from app.domain.card import check_move, like_ready
 from app.domain.digest import Json, canonical, text
 from app.domain.identity import WorldId
+from app.domain.transition import Hand
 from app.domain.world import World
 from app.store import attempts, board, clock, worlds
 from app.store.engine import Tx
@@ -32,14 +42,20 @@ class Command:
 
 @dataclass(slots=True)
 class Change:
-    """A tick under way: add facts to the world, append decisions for its end."""
+    """A tick under way: add facts to the world, and carry decisions out."""
 
     tx: Tx
     world: World
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[Mapping[str, Json]] = field(default_factory=list)  #: as the receipt has them
     answer: Mapping[str, Json] = field(default_factory=dict)  #: what the command made
     batches: list[list[str]] = field(default_factory=list)
     receipt: Receipt | None = None
+
+    def decide(self, *decisions: Decision) -> None:
+        """Carry decisions out now, in order; the receipt names each."""
+        for decision in decisions:
+            more = _carry_out(self.tx, self.world, decision)
+            self.decisions.append({**_shown(decision), **more})
 
 
 @contextmanager
@@ -52,26 +68,36 @@ def changing(tx: Tx, world_id: WorldId, command: Command) -> Iterator[Change]:
     before = worlds.StoredSnapshot(tx, world_id, row.tick)
     change = Change(tx, World(world_id, row.tick + 1, row.sequence, before))
     yield change
-    for decision in change.decisions:
-        _carry_out(tx, world_id, decision)
     change.receipt = worlds.commit_tick(
         tx, row, command.verb, command.actor, _receipt(tx, row, command, change),
         change.world.sequence, change.world.added,
     )  # fmt: skip
 
 
-def _carry_out(tx: Tx, world: WorldId, decision: Decision) -> None:
+def _carry_out(tx: Tx, world: World, decision: Decision) -> Mapping[str, Json]:
+    """Change the rows; returned is what the receipt says beyond the decision itself."""
     match decision:
-        case StepEnded(attempt, step, state):
-            attempts.set_step_state(tx, world, attempt, step, state)
+        case StepEnded():
+            attempts.end_step(tx, world.id, decision)
         case StepDispatched():
-            attempts.dispatch_step(tx, world, decision)
+            attempts.dispatch_step(tx, world.id, decision)
+        case GateOpened():
+            attempts.open_gate(tx, world.id, world.tick, decision)
         case AttemptEnded(attempt, outcome):
-            attempts.end(tx, world, attempt, outcome)
+            attempts.end(tx, world.id, attempt, outcome)
         case TaskMoved(attempt, column):
-            board.move_task(tx, world, attempts.get(tx, world, attempt).task_id, column)
+            return _move(tx, world.id, attempt, column)
         case _:
             assert_never(decision)
+    return {}
+
+
+def _move(tx: Tx, world: WorldId, attempt: str, column: Column) -> Mapping[str, Json]:
+    task = board.task(tx, world, str(attempts.get(tx, world, attempt).task_id))
+    ready = like_ready(worlds.lock(tx, world).settings)
+    check_move(task.id, task.column, column, Hand.PROCESSOR, ready)
+    board.move_task(tx, world, task.id, column)
+    return {"task": task.id, "from": task.column}
 
 
 def _receipt(tx: Tx, row: WorldRow, command: Command, change: Change) -> bytes:
@@ -85,17 +111,18 @@ def _receipt(tx: Tx, row: WorldRow, command: Command, change: Change) -> bytes:
             "verb": command.verb,
             "actor": command.actor,
             "reason": text(command.reason) if command.reason is not None else None,
+            "key": command.key,
             "subject": {**command.request, **change.answer},
             "at": clock.read(tx).isoformat(),
             "entities": list(added.entities),
             "facts": [[f.entity, f.component, f.version, f.digest] for f in added.facts],
             "relations": [[r.source, r.name, r.target] for r in added.relations],
             "batches": change.batches,
-            "decisions": [_shown(decision) for decision in change.decisions],
+            "decisions": change.decisions,
         }
     )
 
 
 def _shown(decision: Decision) -> dict[str, Json]:
-    values: dict[str, Json] = {f.name: str(getattr(decision, f.name)) for f in fields(decision)}
+    values: dict[str, Json] = {f.name: getattr(decision, f.name) for f in fields(decision)}
     return {"decision": type(decision).__name__, **values}

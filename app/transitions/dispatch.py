@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.board import (
-    DISPATCHABLE,
-    Column,
-    StepDispatched,
-    TaskMoved,
-    WorkOrderState,
-)
+from app.domain.board import AttemptOutcome, Column, TaskMoved, WorkOrderState
+from app.domain.budget import budget_of, exhausted, told
+from app.domain.card import like_ready
 from app.domain.digest import Json, canonical
-from app.domain.errors import ActiveAttempt, NotApproved, WrongState
-from app.domain.identity import ActivityKey, WorldId, dispatch_id, mint, operation_id
-from app.domain.work_order import slug
+from app.domain.errors import BudgetExhausted
+from app.domain.identity import WorldId, mint
+from app.domain.lifecycle import may_run
+from app.domain.task import Latest, Standing, check_first, check_runnable
+from app.domain.work_order import Budget
 from app.events import Moment, emit
-from app.kinds import author, pull_request
-from app.kinds.reading import integer, string, strings
-from app.store import attempts, board, clock
+from app.kinds.order import ORDER
+from app.kinds.reading import integer, mapping, string, strings
+from app.store import attempts, board, budget, clock, worlds
 from app.store.board import Repository, Task, WorkOrder
-from app.store.engine import Store
+from app.store.engine import Store, Tx
 from app.store.listening import wake
+from app.transitions.advance import advance
 from app.transitions.change import Change, Command
 from app.transitions.perform import perform
-
-#: The only workflow so far; an attempt keeps the one it ran (O03).
-WORKFLOW = ((author.STEP, author.NAME), (pull_request.STEP, pull_request.NAME))
+from app.transitions.step import KIND_OF
+from app.workflow.graph import compile_workflow, default_definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,91 +39,131 @@ class Base:
 
 def dispatch(
     store: Store, world: WorldId, actor: str, task_id: str, base: Base, reason: str | None = None,
-    *, key: str | None = None,
+    *, work_order: str | None = None, key: str | None = None,
 ) -> str:  # fmt: skip
-    """Append an attempt of an approved, dispatchable task and return its id.
+    """Append the first attempt of an approved task and return the attempt's id.
 
-    Refused: a work order that is not approved, a card in the wrong column, a task that has an
-    active attempt (the database decides which of two dispatches wins, T05).
+    Refused, each with a code of its own: a task of another world or of another work order than
+    the one named, one that has a canonical child, one without an approved work order, a card in
+    Inbox, Review, Done or Canceled (T01, T02), and a task with an active or an earlier attempt
+    (T03), and a work order whose budget is used up (T11). The database decides which of two
+    dispatches wins (T05).
     """
 
-    def act(change: Change) -> dict[str, Json]:
-        return {"attempt": _append(change, actor, task_id, base, reason)}
+    def check(standing: Standing) -> None:
+        check_runnable(standing, work_order)
+        check_first(standing)
 
-    request: dict[str, Json] = {"task": task_id, "base": base.branch, "sha": base.sha}
+    def act(change: Change) -> dict[str, Json]:
+        return append(change, actor, task_id, base, reason, check)
+
+    # the commit is found out, not asked for: whoever asks again may find another one
+    request: dict[str, Json] = {"task": task_id, "base": base.branch}
+    if work_order is not None:
+        request["work_order"] = work_order
     answer = perform(store, world, Command("dispatch", actor, request, reason, key), act)
     attempt_id = string(answer, "attempt")
     emit(Moment.DISPATCHED, world=world, task=task_id, attempt=attempt_id)
     return attempt_id
 
 
-def _append(change: Change, actor: str, task_id: str, base: Base, reason: str | None) -> str:
+def append(
+    change: Change, actor: str, task_id: str, base: Base, reason: str | None,
+    check: Callable[[Standing], None],
+) -> dict[str, Json]:  # fmt: skip
+    """Append an attempt that `check` does not refuse; earlier ones stay as they are (T04)."""
     tx, world = change.tx, change.world.id
     task = board.task(tx, world, task_id)
     order = board.work_order(tx, world, task.work_order)
     latest = attempts.latest(tx, world, task_id)
-    _check(task, order, active=latest is not None and latest.ended_at is None)
+    last = None if latest is None else Latest(str(latest.attempt_id), _outcome(latest.outcome))
+    check(_standing(tx, world, task, order, last))
+    _check_budget(tx, world, order)
     attempt_id = mint("a")
     number = 1 if latest is None else int(latest.number) + 1
-    workflow = canonical({"v": 1, "steps": [list(step) for step in WORKFLOW]})
+    definition = _workflow(order)
+    graph = compile_workflow(definition)
     tick = change.world.tick
-    attempts.add(tx, world, tick, attempt_id, task_id, number, workflow, actor, reason)
-    attempts.add_steps(tx, world, attempt_id, [(name, kind) for name, kind in WORKFLOW])
+    attempts.add(tx, world, tick, attempt_id, task_id, number, canonical(definition), actor, reason)
+    attempts.add_steps(
+        tx, world, attempt_id, [(step.name, KIND_OF[step.kind]) for step in graph.steps]
+    )
     repository = board.repository(tx, world, order.repository)
-    _add_dispatch(change, task, order, repository, attempt_id, number, base, clock.read(tx))
+    _put_order(change, task, order, repository, attempt_id, number, base, clock.read(tx))
+    change.decide(TaskMoved(attempt_id, Column.IN_PROGRESS))
+    advance(change, attempt_id)
     board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)
     wake(tx)
-    return attempt_id
+    return {"attempt": attempt_id, "sha": base.sha}
 
 
-def _check(task: Task, order: WorkOrder, *, active: bool) -> None:
-    if order.state not in (WorkOrderState.APPROVED, WorkOrderState.ACTIVE):
-        raise NotApproved(f"work order {order.id} is {order.state}; approve it first")
-    if task.column not in DISPATCHABLE:
-        raise WrongState(f"task {task.id} hangs in {task.column}; move it to ready first")
-    if active:
-        raise ActiveAttempt(f"task {task.id} has an active attempt")
+def _standing(
+    tx: Tx, world: WorldId, task: Task, order: WorkOrder, latest: Latest | None
+) -> Standing:
+    return Standing(
+        task=task.id,
+        column=task.column,
+        work_order=order.id,
+        order_state=order.state,
+        may_run=may_run(order.state, order.digest, order.approved),
+        canonical_child=board.canonical_child(tx, world, task.id),
+        latest=latest,
+        like_ready=like_ready(worlds.lock(tx, world).settings),
+    )
 
 
-def _add_dispatch(
+def _check_budget(tx: Tx, world: WorldId, order: WorkOrder) -> None:
+    """Refuse another attempt than the budget has room for, and say what was tried (T11)."""
+    bounds = budget_of(order.specification)
+    if bounds == Budget():
+        return
+    tried = budget.tried(tx, world, order.id)
+    if used_up := exhausted(bounds, tried):
+        which = ", ".join(str(one) for one in used_up)
+        raise BudgetExhausted(
+            f"work order {order.id} has used up its budget: {which}; tried: {told(tried)}"
+        )
+
+
+def _outcome(stored: object) -> AttemptOutcome | None:
+    return None if stored is None else AttemptOutcome(str(stored))
+
+
+def _workflow(order: WorkOrder) -> Mapping[str, Json]:
+    """The work order's workflow, else the road of its one command."""
+    written = order.specification.get("workflow")
+    if isinstance(written, Mapping):
+        return written
+    return default_definition(
+        strings(order.specification, "command"), strings(order.specification, "checks")
+    )
+
+
+def _put_order(
     change: Change, task: Task, order: WorkOrder, repository: Repository, attempt: str, number: int,
     base: Base, at: datetime,
 ) -> None:  # fmt: skip
-    world, spec = change.world, order.specification
-    earlier = world.fact(task.entity, author.DISPATCH)
-    sequence = 1 if earlier is None else integer(earlier.value, "sequence") + 1
-    activity = dispatch_id(task.entity, sequence)
-    provider = f"{repository.forge}:{repository.id}"
-    operation = operation_id(ActivityKey(world.id, author.NAME, activity), provider)
+    """What every step's request is made from; the steps run what was approved, not later words."""
+    spec = order.specification
     value: dict[str, Json] = {
-        "dispatch_id": activity,
-        "sequence": sequence,
         "attempt": attempt,
         "number": number,
-        "step": author.STEP,
         "task": task.id,
         "work_order": order.id,
         "work_order_digest": order.digest,
-        "operation": operation,
-        "provider": provider,
+        "provider": f"{repository.forge}:{repository.id}",
         "repository": {"id": repository.id, "name": repository.name, "forge": repository.forge},
         "base": {"branch": base.branch, "sha": base.sha},
-        "branch": f"fencepost/{slug(string(spec, 'title'))}-{operation[:10]}",
         "title": string(spec, "title"),
         "paths": strings(spec, "paths"),
-        "command": strings(spec, "command"),
-        "checks": strings(spec, "checks"),
         "executor": string(spec, "executor"),
         "timeout_s": integer(spec, "timeout_s"),
         "check_timeout_s": integer(spec, "check_timeout_s"),
+        "retry": mapping(spec, "retry"),
         "author": {
             "name": "Fencepost",
             "email": "fencepost@localhost",
             "when": int(at.timestamp()),
         },
     }
-    world.put(task.entity, author.DISPATCH, 1, value)
-    change.decisions += [
-        StepDispatched(attempt, author.STEP, author.NAME, activity),
-        TaskMoved(attempt, Column.IN_PROGRESS),
-    ]
+    change.world.put(task.entity, ORDER, 1, value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.domain.digest import Json, canonical, digest_of
+from app.domain.digest import Json, digest_of
 from app.domain.identity import WorldId, mint
-from app.domain.work_order import Specification
+from app.domain.work_order import COMPONENT, Specification
 from app.kinds.reading import string
-from app.store import board
+from app.store import board, work_orders
 from app.store.engine import Store
 from app.transitions.change import Change, Command
 from app.transitions.perform import perform
@@ -24,7 +24,7 @@ class Draft:
 
 def draft(
     store: Store, world: WorldId, actor: str, repository: str, specification: Specification,
-    *, key: str | None = None,
+    *, reason: str | None = None, key: str | None = None,
 ) -> Draft:  # fmt: skip
     """Write a work order down; nothing is approved and nothing runs."""
     value = specification.value()
@@ -32,14 +32,13 @@ def draft(
 
     def act(change: Change) -> dict[str, Json]:
         new, tick = Draft(mint("wo"), mint("t")), change.world.tick
-        board.add_work_order(
-            change.tx, world, tick, new.work_order, repository, title, canonical(value)
-        )
-        entity = change.world.spawn()
-        change.world.put(entity, "MissionTask", 1, {"task": new.task, "title": title})
-        board.add_task(change.tx, world, tick, new.task, new.work_order, entity, title)
+        entity, its_task = change.world.spawn(), change.world.spawn()
+        change.world.put(entity, COMPONENT, 1, value)
+        change.world.put(its_task, "MissionTask", 1, {"task": new.task, "title": title})
+        work_orders.add(change.tx, world, tick, new.work_order, repository, entity, value, actor)
+        board.add_task(change.tx, world, tick, new.task, new.work_order, its_task, title)
         return {"work_order": new.work_order, "task": new.task}
 
     request: dict[str, Json] = {"repository": repository, "specification": digest_of(value)}
-    answer = perform(store, world, Command("draft", actor, request, key=key), act)
+    answer = perform(store, world, Command("draft", actor, request, reason, key), act)
     return Draft(string(answer, "work_order"), string(answer, "task"))

@@ -12,6 +12,7 @@ from app.kinds.registry import KINDS
 from app.store import activities, results, worlds
 from app.store.engine import Store, Tx
 from app.store.results import StagedBatch
+from app.transitions.advance import advance
 from app.transitions.change import DISPATCHER, Change, Command, changing
 
 
@@ -54,7 +55,9 @@ def _consume(tx: Tx, change: Change, batch: StagedBatch) -> bool:
     except UnfitInput as fault:
         emit(Moment.TROUBLE, **batch.key.facts(), code=fault.code, what=fault.message)
         return False
-    change.decisions += decisions
+    change.decide(*decisions)
+    for attempt in {one.attempt for one in decisions}:
+        advance(change, attempt)
     results.consume(tx, batch, change.world.tick)
     change.batches.append([batch.key.kind, batch.key.activity, batch.result])
     return True

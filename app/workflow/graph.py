@@ -29,11 +29,16 @@ class WorkflowFault(BadInput):
     """A workflow definition cannot be compiled; `node` is the step that is at fault."""
 
     code = "bad_workflow"
+    hint = "see docs/work-orders.md for what a workflow may say"
 
-    def __init__(self, code: str, node: str, message: str) -> None:
+    def __init__(self, message: str, *, fault: str = "bad_workflow", node: str = "") -> None:
         super().__init__(f"step {node}: {message}" if node else message)
-        self.code = code  # type: ignore[misc]  # one code a fault, stable as any
+        self.code = fault  # type: ignore[misc]  # one code a fault, stable as any
         self.node = node
+
+
+def _fault(code: str, node: str, message: str) -> WorkflowFault:
+    return WorkflowFault(message, fault=code, node=node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +90,12 @@ def compile_workflow(definition: Mapping[str, Json]) -> Graph:
     """The graph of a definition, or the first WorkflowFault in it."""
     written = definition.get("steps")
     if not isinstance(written, list) or not written:
-        raise WorkflowFault("no_steps", "", "a workflow has at least one step")
+        raise _fault("no_steps", "", "a workflow has at least one step")
     if len(written) > MOST_STEPS:
-        raise WorkflowFault("too_many_steps", "", f"{len(written)} steps; {MOST_STEPS} are allowed")
+        raise _fault("too_many_steps", "", f"{len(written)} steps; {MOST_STEPS} are allowed")
     concurrency = definition.get("concurrency", 1)
     if type(concurrency) is not int or concurrency < 1:
-        raise WorkflowFault("bad_concurrency", "", "the concurrency bound is below one")
+        raise _fault("bad_concurrency", "", "the concurrency bound is below one")
     steps = [_step(value) for value in written]
     by_name = _named(steps)
     _check_needs(steps, by_name)
@@ -104,20 +109,20 @@ def compile_workflow(definition: Mapping[str, Json]) -> Graph:
 
 def _step(value: Json) -> Step:
     if not isinstance(value, Mapping):
-        raise WorkflowFault("bad_step", "", "a step is an object with a name and a kind")
+        raise _fault("bad_step", "", "a step is an object with a name and a kind")
     name = value.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise WorkflowFault("bad_step_name", str(name), "a name is a lower-case word")
+        raise _fault("bad_step_name", str(name), "a name is a lower-case word")
     if value.get("kind") not in list(StepKind):
-        raise WorkflowFault("unknown_step_kind", name, f"no kind {value.get('kind')!r}")
+        raise _fault("unknown_step_kind", name, f"no kind {value.get('kind')!r}")
     when = value.get("when")
     if when is not None and not isinstance(when, str):
-        raise WorkflowFault("bad_condition", name, "a condition is a text")
+        raise _fault("bad_condition", name, "a condition is a text")
     outputs = value.get("outputs")
     if outputs is not None:
         problem = contract.problem_of(outputs)
         if problem:
-            raise WorkflowFault("bad_output_contract", name, problem)
+            raise _fault("bad_output_contract", name, problem)
     return Step(
         name=name,
         kind=StepKind(str(value["kind"])),
@@ -132,7 +137,7 @@ def _step(value: Json) -> Step:
 def _words(value: Mapping[str, Json], field: str, node: str) -> tuple[str, ...]:
     found = value.get(field) or []
     if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
-        raise WorkflowFault("bad_step", node, f"{field} is a list of texts")
+        raise _fault("bad_step", node, f"{field} is a list of texts")
     return tuple(str(word) for word in found)
 
 
@@ -140,7 +145,7 @@ def _named(steps: Sequence[Step]) -> dict[str, Step]:
     found: dict[str, Step] = {}
     for step in steps:
         if step.name in found:
-            raise WorkflowFault("duplicate_step", step.name, "the name is used twice")
+            raise _fault("duplicate_step", step.name, "the name is used twice")
         found[step.name] = step
     return found
 
@@ -149,9 +154,9 @@ def _check_needs(steps: Sequence[Step], by_name: Mapping[str, Step]) -> None:
     for step in steps:
         for need in step.needs:
             if need == step.name:
-                raise WorkflowFault("self_dependency", step.name, "it needs itself")
+                raise _fault("self_dependency", step.name, "it needs itself")
             if need not in by_name:
-                raise WorkflowFault("unknown_dependency", step.name, f"it needs {need}, unknown")
+                raise _fault("unknown_dependency", step.name, f"it needs {need}, unknown")
 
 
 def _ordered(steps: Sequence[Step], by_name: Mapping[str, Step]) -> list[Step]:
@@ -160,7 +165,7 @@ def _ordered(steps: Sequence[Step], by_name: Mapping[str, Step]) -> list[Step]:
         order = list(sorter.static_order())
     except CycleError as fault:
         path = list(reversed(fault.args[1]))
-        raise WorkflowFault("cycle", path[0], "needs " + " → ".join(path)) from None
+        raise _fault("cycle", path[0], "needs " + " → ".join(path)) from None
     return [by_name[name] for name in order]
 
 
@@ -170,12 +175,12 @@ def _check_condition(graph: Graph, step: Step, by_name: Mapping[str, Step]) -> N
     try:
         references = condition.references(step.when)
     except condition.BadCondition as fault:
-        raise WorkflowFault("bad_condition", step.name, str(fault)) from None
+        raise _fault("bad_condition", step.name, str(fault)) from None
     for name, field in references:
         if name not in by_name or step.name not in graph.below([name]):
-            raise WorkflowFault("bad_condition", step.name, f"{name} does not run before it")
+            raise _fault("bad_condition", step.name, f"{name} does not run before it")
         if field == "outputs" and by_name[name].outputs is None:
-            raise WorkflowFault(
+            raise _fault(
                 "missing_output_contract", name, f"{step.name} reads its outputs; declare them"
             )
 
@@ -183,10 +188,10 @@ def _check_condition(graph: Graph, step: Step, by_name: Mapping[str, Step]) -> N
 def _check_place(graph: Graph, step: Step) -> None:
     authors = [one for one in graph.steps if one.kind is StepKind.AUTHOR]
     if len(authors) > 1:
-        raise WorkflowFault("several_authors", authors[1].name, "one author writes the branch")
+        raise _fault("several_authors", authors[1].name, "one author writes the branch")
     if step.kind in (StepKind.AUTHOR, StepKind.COMMAND) and not step.command:
-        raise WorkflowFault("missing_command", step.name, "it has no command")
+        raise _fault("missing_command", step.name, "it has no command")
     if step.kind is StepKind.PULL_REQUEST and not (
         authors and step.name in graph.below([authors[0].name])
     ):
-        raise WorkflowFault("nothing_to_propose", step.name, "it needs the author step")
+        raise _fault("nothing_to_propose", step.name, "it needs the author step")

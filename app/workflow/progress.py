@@ -14,6 +14,8 @@ from app.workflow.graph import Graph, Step, StepKind
 _OVER = (
     StepState.SUCCEEDED, StepState.FAILED, StepState.BLOCKED, StepState.SKIPPED, StepState.CANCELED,
 )  # fmt: skip
+#: After one of these nothing new starts.
+_STOPS = (StepState.FAILED, StepState.CANCELED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,11 @@ def after(
     """
     running = [name for name, step in came.items() if step.state is StepState.DISPATCHED]
     gates = [name for name in running if graph.step(name).kind is StepKind.GATE]
-    failed = [name for name, step in came.items() if step.state is StepState.FAILED]
-    if canceled or failed:
+    stopped = [name for name, step in came.items() if step.state in _STOPS]
+    if canceled or stopped:
         if set(running) - set(gates):
             return Next()  # what runs reconciles first
-        outcome = AttemptOutcome.CANCELED if canceled and not failed else _worst(came)
-        return Next(end=tuple(_abandon(graph, came, failed)), outcome=outcome)
+        return Next(end=tuple(_abandon(graph, came, stopped)), outcome=_worst(came))
     return _go_on(graph, came, running, gates, paused=paused)
 
 
@@ -87,9 +88,9 @@ def _go_on(
 
 
 def _abandon(
-    graph: Graph, came: Mapping[str, Came], failed: list[str]
+    graph: Graph, came: Mapping[str, Came], stopped: list[str]
 ) -> list[tuple[str, StepState]]:
-    below = graph.below(failed)
+    below = graph.below(stopped)
     unfinished = [name for name, step in came.items() if step.state not in _OVER]
     return [
         (name, StepState.BLOCKED if name in below else StepState.SKIPPED) for name in unfinished
@@ -98,10 +99,12 @@ def _abandon(
 
 def _worst(came: Mapping[str, Came]) -> AttemptOutcome:
     outcomes = {step.outcome for step in came.values()}
-    for outcome in (Outcome.DEAD, Outcome.ABANDONED):
+    for outcome in (Outcome.DEAD, Outcome.FAILED, Outcome.ABANDONED):
         if outcome in outcomes:
             return AttemptOutcome(outcome)
-    return AttemptOutcome.FAILED
+    if any(step.state is StepState.FAILED for step in came.values()):
+        return AttemptOutcome.FAILED
+    return AttemptOutcome.CANCELED
 
 
 def _told(came: Mapping[str, Came]) -> dict[str, dict[str, Json]]:

@@ -22,14 +22,15 @@ STARTED = "started"
 
 
 @pytest.mark.contract("Q08")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_cancels_on_a_stack_of_ones_own(
-    own: Fencepost, repository: Path, after: After
+    own: Fencepost, repository: Path, after: After, number: signal.Signals
 ) -> None:
-    """The first Ctrl-C ends the tree, closes the ref and exits 130; nothing is left running."""
+    """Ctrl-C, or a closed terminal, ends the tree, closes the ref, exits 130, leaves no process."""
     running = own.begin("run", "--", "sleep", "300", at=repository)
     after(running, STARTED)
 
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
 
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
@@ -46,8 +47,13 @@ def test_ctrl_c_twice_leaves_at_once(own: Fencepost, repository: Path, after: Af
     after(running, "cancels the attempt")
     running.send_signal(signal.SIGINT)
 
-    assert running.wait(20) == 130
+    _, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    (line,) = [line for line in err.splitlines() if line.startswith("leaves at once")]
+    assert "was asked to stop" in line
     until(lambda: naming(own.home) == {})
+    attempt = line.split()[-1]
+    assert own("attempts", "show", attempt).code == 0
 
 
 def test_ctrl_c_detaches_from_somebody_elses_stack(
@@ -92,6 +98,19 @@ def test_a_dead_role_is_started_again(own: Fencepost) -> None:
 
     until(lambda: _roles(own)["worker"] != before)
     assert "worker ended (signal 9)" in (own.home / "logs" / "up.log").read_text()
+
+
+@pytest.mark.contract("Q06")
+def test_down_says_what_was_handed_back(own: Fencepost, repository: Path) -> None:
+    """What does not end within the grace is handed back; `down` says so, and the rows are kept."""
+    own("up", "--detach")
+    attempt = own("run", "--detach", "--", "sleep", "300", at=repository).out.strip()
+    until(lambda: " started" in own("logs", attempt).out)
+
+    said = own("down", "--grace", "1s")
+
+    assert "handed back unfinished work (1)" in said.out
+    assert own("attempts", "show", attempt).out.startswith("active: ")
 
 
 def test_a_killed_up_is_swept_by_the_next(own: Fencepost) -> None:

@@ -53,6 +53,17 @@ def test_a_unique_prefix_is_enough(up: Fencepost, done: dict[str, object]) -> No
     assert (ambiguous.code, "(not_found)" in ambiguous.err) == (2, True)
 
 
+def test_a_reader_may_leave_early(up: Fencepost, done: dict[str, object]) -> None:
+    """`attempts list | head` is not worth a word."""
+    listing = up.begin("attempts", "list")
+    assert listing.stdout
+    listing.stdout.close()
+
+    assert listing.stderr
+    assert "Broken" not in listing.stderr.read()
+    assert listing.wait(20) == 1
+
+
 @pytest.mark.parametrize("what", ["attempt", "task", "work_order"])
 def test_any_id_is_a_story(up: Fencepost, done: dict[str, object], what: str) -> None:
     """The story names every fence, the call and its proof, and the receipts, from rows alone."""

@@ -88,6 +88,28 @@ def test_a_dirty_work_tree_is_warned_about(up: Fencepost, repository: Path) -> N
                        if line["type"] == "event.output"]  # fmt: skip
 
 
+def test_what_happened_to_files_is_told(up: Fencepost, repository: Path) -> None:
+    """A renamed file is told with its old name, a mode in words, a command with its quotes."""
+    change = "mv src/a.py src/b.py; chmod +x docs/a.txt"
+
+    said = up("run", "--", "sh", "-c", change, at=repository)
+
+    assert "    renamed src/a.py to src/b.py\n" in said.out
+    assert "    mode changed docs/a.txt\n" in said.out
+    assert f"runs: sh -c '{change}'" in said.err
+
+
+def test_a_failing_check_is_heard(up: Fencepost, repository: Path) -> None:
+    """What a check complains about is shown with the outcome, and again later."""
+    check = "echo the reason is $((40 + 2)); false"
+
+    said = up("run", "--check", "true", "--check", check, "--", *CHANGE, at=repository)
+
+    attempt = said.out.partition("  attempt   ")[2].split()[0]
+    for out in (said.out, up("attempts", "show", attempt).out):
+        assert f"  check {check} ended with:\n    the reason is 42\n" in out
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

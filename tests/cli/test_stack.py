@@ -12,6 +12,7 @@ from fixtures.database import Database
 from fixtures.role import naming
 
 from app.embedded.servers import Addresses
+from app.kinds.registry import KINDS
 
 
 @pytest.fixture
@@ -103,6 +104,7 @@ def test_sql_speaks_by_the_lesser_login_alone(up: Fencepost) -> None:
     assert who.out.strip() == "fencepost_worker"
     assert tries.code != 0
     assert "permission denied" in tries.err
+    assert who.err == "tables are in schema fencepost: `\\dt fencepost.*`\n"
 
 
 def test_two_ups_do_not_share_a_home(up: Fencepost) -> None:
@@ -123,8 +125,8 @@ def test_status_shows_both_depths(up: Fencepost) -> None:
     assert {role["name"]: role["alive"] for role in seen["roles"]} == {
         "dispatcher": True, "worker": True,
     }  # fmt: skip
-    assert [queue["redis"] for queue in seen["queues"]] == [0, 0]
-    assert [queue["postgres"]["waiting"] for queue in seen["queues"]] == [0, 0]
+    assert [queue["redis"] for queue in seen["queues"]] == [0] * len(KINDS)
+    assert [queue["postgres"]["waiting"] for queue in seen["queues"]] == [0] * len(KINDS)
 
 
 def test_nothing_in_the_records_is_secret(up: Fencepost) -> None:

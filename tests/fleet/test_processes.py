@@ -69,7 +69,7 @@ def test_an_agent_is_told_no_address_and_no_password(stack: Stack, look: tuple[s
     names = set(told["environment"])
     assert names - {"LC_CTYPE", "LC_ALL", "LANG", "TZ"} == {
         "PATH", "HOME", "TMPDIR", "PWD", "FENCEPOST_ATTEMPT", "FENCEPOST_OPERATION",
-        "FENCEPOST_FENCE",
+        "FENCEPOST_FENCE", "FENCEPOST_OUTPUTS",
     }  # fmt: skip
     text = json.dumps(told)
     assert "postgresql" not in text

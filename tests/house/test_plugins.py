@@ -92,6 +92,22 @@ def test_report_of_a_collection_names_what_cites(small: Path, house: Path) -> No
     assert m07.endswith(": test_small.py::test_proves, test_small.py::test_proves_half")
 
 
+def test_page_of_a_part_of_the_tests_is_refused(small: Path, house: Path) -> None:
+    """Written from one file it would say that nothing else is proved."""
+    page = small / "page.md"
+    asked = ["--collect-only", f"--contract-page={page}"]
+
+    part = run_pytest(small, house, *asked, "test_small.py")
+    whole = run_pytest(small, house, *asked, "-k", "nothing")
+
+    assert part.returncode == 4
+    assert whole.returncode == 5
+    assert (
+        "- **L2** the database refuses a stale worker's rows:\n  - `test_small.py::test_proves`"
+        in (page.read_text("utf-8"))
+    )
+
+
 def test_unknown_contract_id_stops_the_collection(small: Path, house: Path) -> None:
     """A mistyped id would be a proof of nothing that looks like one."""
     (small / "test_small.py").write_text(TESTS.replace("L2", "L99"), "utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from app.domain.errors import (
     BaseDiverged,
     BaseMissing,
+    BaseReserved,
     RemoteUnreadable,
     UnsafeName,
     UnsupportedRepository,
@@ -118,8 +120,11 @@ def test_base_that_both_sides_went_on_from_is_refused_and_kept(clone, mirror, br
     with pytest.raises(BaseDiverged) as refusal:
         refresh(mirror, source)
 
-    assert str(mirror.git_dir) in refusal.value.advice
     assert branches.tip("main") == merged
+
+    hint = refusal.value.advice.partition("`")[2].rstrip("`")
+    clone.run(*shlex.split(hint)[1:])
+    assert refresh(mirror, source) == clone.run("rev-parse", "HEAD")
 
 
 def test_detached_base_becomes_a_branch_of_the_mirror(clone, mirror):
@@ -273,3 +278,12 @@ def _refresh_only(barrier, mirror: Mirror, repository: str, tip: str) -> None:
     source = inspect(repository, None)
     barrier.wait(30)
     assert refresh(mirror, source) == tip
+
+
+@pytest.mark.contract("G01")
+def test_a_base_that_leaves_no_room_for_candidates_is_refused(clone, mirror):
+    """Candidates are `fencepost/…`; a branch called `fencepost` and they cannot be together."""
+    clone.run("branch", "-m", "fencepost")
+
+    with pytest.raises(BaseReserved):
+        refresh(mirror, inspect(str(clone.path), None))

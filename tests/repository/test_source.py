@@ -13,6 +13,7 @@ from app.domain.errors import (
     BaseMissing,
     EmptyRepository,
     NotARepository,
+    RemoteUnreadable,
     UnsafeName,
     UnsupportedRepository,
 )
@@ -127,6 +128,15 @@ def test_places_that_are_no_repository_are_refused(tmp_path):
         inspect((tmp_path / "missing").as_uri(), None)
 
 
+@pytest.mark.parametrize("scheme", ["http", "git", "ssh"])
+def test_an_address_that_does_not_answer_is_no_missing_repository(scheme):
+    """Nobody listens there now: that says nothing about the repository, and may pass."""
+    with pytest.raises(RemoteUnreadable) as refusal:
+        inspect(f"{scheme}://127.0.0.1:1/a.git", None)
+
+    assert "127.0.0.1" in refusal.value.message
+
+
 @pytest.mark.parametrize("how", ["path", "url"])
 def test_repository_without_a_commit_is_refused(new_clone: Callable, how):
     """There is nothing to start from."""
@@ -202,8 +212,10 @@ def test_address_that_git_could_misunderstand_is_refused(address, tmp_path, monk
 @pytest.mark.parametrize("base", ["--help", "", "a\nb", unicodedata.normalize("NFD", "né")])
 def test_base_that_git_could_misunderstand_is_refused(clone, base):
     """A base is never an option, and always fit for canonical bytes."""
-    with pytest.raises(UnsafeName):
+    with pytest.raises(UnsafeName) as refusal:
         inspect(str(clone.path), base)
+
+    assert "--base" in refusal.value.advice
 
 
 def test_login_name_is_allowed_for_ssh_alone():

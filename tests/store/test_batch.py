@@ -35,7 +35,8 @@ def test_a_broken_batch_leaves_nothing_in_its_neighbours_tick(
     )
     held = a_claim(store, worker_store, activity_of(store, attempt))
     with worker_store.begin() as tx:
-        stage(store, results.record(tx, held, broken))
+        recorded = results.record(tx, held, broken)
+    stage(store, recorded)
     other = a_dispatched_attempt(store, attempt.world)
     catch_up(store, attempt.world)
     fine = a_claim(store, worker_store, activity_of(store, other))

@@ -63,7 +63,7 @@ def test_receipts_are_chained_by_digest(
         previous = row.digest
     assert (head.tick, head.last) == (len(rows), previous)
     assert [row.verb for row in rows] == [
-        "add_repository", "draft", "approve", "move", "dispatch", "observe",
+        "add_repository", "draft", "submit", "approve", "move", "dispatch", "observe",
     ]  # fmt: skip
 
 
@@ -82,7 +82,11 @@ def test_projecting_again_is_a_no_op(store: Store, attempt: Attempt) -> None:
 def test_admission_with_another_request_fails_closed(store: Store, attempt: Attempt) -> None:
     """A second dispatch of the same id with other content is refused, and nothing is admitted."""
     with store.begin() as tx:
-        dispatched = worlds.facts_of(tx, attempt.world, 5)[0]
+        dispatched = next(
+            fact
+            for fact in worlds.facts_of(tx, attempt.world, 6)
+            if fact.component == author.DISPATCH
+        )
         with changing(tx, attempt.world, FORGE) as change:
             change.world.put(
                 dispatched.entity, author.DISPATCH, 1, {**dispatched.value, "title": "Other"}

@@ -22,6 +22,7 @@ from app.transitions.hold import hold
 pytestmark = [on_every_server, pytest.mark.contract("S02")]
 
 REFUSED_TO_WORKERS: list[LiteralString] = [
+    "update fencepost.work_orders set state = 'approved', approved_digest = digest",
     "update fencepost.activities set stop = null",
     "update fencepost.claims set lease_until = lease_until + interval '1 hour'",
     "update fencepost.starts set sha = repeat('0', 40)",
@@ -112,6 +113,7 @@ APPEND_ONLY = [
 KEPT = ["staged_batches", "unknowns", "attempts", "claims", "deliveries", "activities"]
 
 
+@pytest.mark.contract("L11")
 @pytest.mark.parametrize("statement", REFUSED_TO_WORKERS)
 def test_zombie_login_is_refused(statement: LiteralString, common: Database) -> None:
     """A worker's login reads what the work needs and inserts under the fence; nothing else."""

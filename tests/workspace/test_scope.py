@@ -43,6 +43,7 @@ def a_link(target):
         ("packages/*/src", ("packages/*/src", "packages/*/src/**")),
         (".", ("**",)),
         ("**/*.py", ("**/*.py",)),
+        ("!src/old", ("!src/old", "!src/old/**")),
     ],
 )
 def test_patterns_have_a_normal_form(written, normal):
@@ -52,7 +53,22 @@ def test_patterns_have_a_normal_form(written, normal):
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "/etc", "../x", "a/../b", ":(top)x", ":!x", "a\0b", "a\\b", "..", "\udcff"]
+    "pattern",
+    [
+        "",
+        "!",
+        "!/etc",
+        "!../x",
+        "/etc",
+        "../x",
+        "a/../b",
+        ":(top)x",
+        ":!x",
+        "a\0b",
+        "a\\b",
+        "..",
+        "\udcff",
+    ],
 )
 @pytest.mark.contract("S03")
 def test_unsafe_patterns_are_refused(pattern):
@@ -100,6 +116,17 @@ def test_every_way_of_changing_a_path_counts(judge):
         ("moved.py", outside)
     ]
     assert judge({b"README.md": a_link(b"src/a.py")}) == [("README.md", outside)]
+
+
+@pytest.mark.parametrize("patterns", [("src", "!src/old"), ("!src/old", "src"), ("!src/old",)])
+def test_an_exclusion_wins_wherever_it_stands(judge, patterns):
+    """What is excluded is outside, whatever else covers it."""
+    inside = [(b"src/new.py", a_file())]
+
+    assert judge(inside, patterns=patterns) == []
+    assert judge([*inside, (b"src/old/a.py", a_file())], patterns=patterns) == [
+        ("src/old/a.py", ViolationCode.OUTSIDE_SCOPE)
+    ]
 
 
 def test_no_pattern_is_the_whole_repository(judge):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -73,9 +74,13 @@ class Checkout:
         """The commit of a tree; the same arguments give the same commit (E04)."""
         return commit(self.git_dir, tree, [parent], message, author)
 
-    def changes(self, base: str, other: str, limit: int = 2000) -> list[Change]:
-        """What differs between two commits or trees, renames followed, at most `limit` of it."""
-        return read_changes(self.git_dir, base, other, renames=True)[:limit]
+    def changes(self, base: str, other: str) -> list[Change]:
+        """What differs between two commits or trees, renames followed."""
+        return read_changes(self.git_dir, base, other, renames=True)
+
+    def is_whole(self) -> bool:
+        """Whether the working tree is still a folder that can be read."""
+        return self.tree.is_dir() and os.access(self.tree, os.R_OK | os.X_OK)
 
     def changed_since(self, tree: str) -> list[str]:
         """The tracked paths that are no longer what the last snapshot, `tree`, took (E08)."""
@@ -98,6 +103,7 @@ def open_checkout(
     if not _NAME.fullmatch(name) or name.endswith(".lock"):
         raise UnsafeName(f"not a checkout's name: {name!r}")
     checkouts.mkdir(mode=0o700, parents=True, exist_ok=True)
+    checkouts.chmod(0o700)  # ours; a command may have closed it
     root = checkouts.resolve() / name
     ownership = own(root, patience=_PATIENCE)
     if ownership is None:

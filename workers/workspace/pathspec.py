@@ -11,7 +11,7 @@ from app.repository.git import git
 
 
 def matching(git_dir: Path, paths: Iterable[str], patterns: Sequence[str], blob: str) -> set[str]:
-    """Those of the names that a pattern covers; no pattern at all covers everything.
+    """Those of the names that a pattern covers and none excludes; without one, everything.
 
     The names need not exist. `blob` is any object id of the repository's format.
     """
@@ -47,4 +47,7 @@ def _covered(git_dir: Path, paths: list[str], patterns: Sequence[str], blob: str
 
 
 def _magic(patterns: Sequence[str]) -> list[str]:
-    return [f":(top,glob){pattern}" for pattern in patterns]
+    return [
+        f":(top,glob,exclude){pattern[1:]}" if pattern.startswith("!") else f":(top,glob){pattern}"
+        for pattern in patterns
+    ]

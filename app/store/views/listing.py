@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, func, select, true
 
 from app.store.engine import Tx
 from app.store.schema import attempts, repositories, steps, tasks, work_orders, worlds
@@ -80,8 +81,8 @@ def worlds_listed(tx: Tx) -> list[WorldLine]:
     return [WorldLine(*row) for row in rows]
 
 
-def work_orders_listed(tx: Tx) -> list[WorkOrderLine]:
-    """The newest work orders of every world."""
+def work_orders_listed(tx: Tx, within: Collection[str] | None = None) -> list[WorkOrderLine]:
+    """The newest work orders of these worlds, or of every world."""
     its_tasks = and_(
         tasks.c.world_id == work_orders.c.world_id,
         tasks.c.work_order_id == work_orders.c.work_order_id,
@@ -94,6 +95,7 @@ def work_orders_listed(tx: Tx) -> list[WorkOrderLine]:
             age(work_orders.c.created_at),
         )
         .join(repositories, of_repository())
+        .where(true() if within is None else work_orders.c.world_id.in_(within))
         .order_by(work_orders.c.created_at.desc()).limit(MOST)
     )  # fmt: skip
     return [WorkOrderLine(*row) for row in rows]

@@ -296,7 +296,7 @@ begin
     execute format('create trigger z_append_only before update or delete on fencepost.%I for each row execute function fencepost.refuse_change()', history);
     execute format('create trigger z_no_truncate before truncate on fencepost.%I for each statement execute function fencepost.refuse_change()', history);
   end loop;
-  foreach history in array array['staged_batches', 'unknowns', 'attempts', 'claims', 'deliveries', 'activities'] loop
+  foreach history in array array['staged_batches', 'unknowns', 'gates', 'attempts', 'claims', 'deliveries', 'activities', 'principals'] loop
     execute format('create trigger z_no_delete before delete on fencepost.%I for each row execute function fencepost.refuse_change()', history);
     execute format('create trigger z_no_truncate before truncate on fencepost.%I for each statement execute function fencepost.refuse_change()', history);
   end loop;
@@ -308,4 +308,8 @@ create trigger m_end after insert on fencepost.results for each row execute func
 create trigger z_once before update on fencepost.staged_batches for each row execute function fencepost.allow_once('consumed_tick');
 create trigger z_once before update on fencepost.unknowns for each row
   execute function fencepost.allow_once('decided_at,decision,decided_by,reason');
+create trigger z_once before update on fencepost.gates for each row
+  execute function fencepost.allow_once('decided_at,decision,decided_by,reason');
 create trigger z_once before update on fencepost.attempts for each row execute function fencepost.allow_once('ended_at,outcome');
+-- a token is revoked once, and a principal stays: receipts name it
+create trigger z_once before update on fencepost.principals for each row execute function fencepost.allow_once('revoked_at');

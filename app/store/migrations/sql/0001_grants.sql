@@ -9,6 +9,7 @@ grant select, update on fencepost.activities, fencepost.claims, fencepost.delive
 grant select on fencepost.starts, fencepost.effect_calls, fencepost.results, fencepost.settlements, fencepost.unknowns to fencepost_fence;
 grant insert on fencepost.claims, fencepost.unknowns, fencepost.ends, fencepost.verdicts, fencepost.dead_letters to fencepost_fence;
 grant select (dead_letter_id) on fencepost.dead_letters to fencepost_fence;
+grant select (principal_id, name, scopes, worlds, token_hash, revoked_at) on fencepost.principals to fencepost_fence;
 
 revoke execute on all functions in schema fencepost from public;
 grant create on schema fencepost to fencepost_fence;
@@ -26,7 +27,7 @@ set role fencepost_fence;
 revoke execute on all functions in schema fencepost from public;
 grant execute on function fencepost.claim, fencepost.renew, fencepost.release, fencepost.hold,
   fencepost.record_verdict, fencepost.bury_bytes to fencepost_worker, fencepost_app;
-grant execute on function fencepost.claim_for_control to fencepost_app;
+grant execute on function fencepost.claim_for_control, fencepost.authenticate to fencepost_app;
 reset role;
 
 -- workers: read what the work needs, insert under the fence, nothing else
@@ -44,17 +45,19 @@ grant select on all tables in schema fencepost to fencepost_app;
 revoke select on fencepost.claims, fencepost.principals from fencepost_app;
 grant select (world_id, kind, activity_id, fence, worker, delivery, claimed_at, lease_until, ended, end_cause, end_detail, retry_at)
   on fencepost.claims to fencepost_app;
-grant select (principal_id, name, scopes, created_at) on fencepost.principals to fencepost_app;
+grant select (principal_id, name, scopes, worlds, created_at, revoked_at),
+  insert (principal_id, name, scopes, worlds, token_hash), update (revoked_at) on fencepost.principals to fencepost_app;
 grant insert on fencepost.worlds, fencepost.receipts, fencepost.entities, fencepost.facts, fencepost.relations,
   fencepost.projector_cursors, fencepost.idempotency_keys, fencepost.repositories, fencepost.work_orders, fencepost.tasks, fencepost.attempts,
-  fencepost.steps, fencepost.activities, fencepost.deliveries, fencepost.payloads, fencepost.results,
+  fencepost.steps, fencepost.gates, fencepost.activities, fencepost.deliveries, fencepost.payloads, fencepost.results,
   fencepost.staged_batches, fencepost.settlements, fencepost.dead_letters, fencepost.unknowns to fencepost_app;
-grant update (tick, entity_sequence, receipt_digest) on fencepost.worlds to fencepost_app;
+grant update (tick, entity_sequence, receipt_digest, settings) on fencepost.worlds to fencepost_app;
 grant update (tick) on fencepost.projector_cursors to fencepost_app;
-grant update (bytes, digest, state, approved_digest) on fencepost.work_orders to fencepost_app;
+grant update (title, bytes, digest, state, author, second_person, approved_digest, approved_by) on fencepost.work_orders to fencepost_app;
 grant update (board_column) on fencepost.tasks to fencepost_app;
 grant update (ended_at, outcome) on fencepost.attempts to fencepost_app;
-grant update (state, activity_id) on fencepost.steps to fencepost_app;
+grant update (state, activity_id, outcome, outputs) on fencepost.steps to fencepost_app;
+grant update (decided_at, decision, decided_by, reason) on fencepost.gates to fencepost_app;
 grant update (stop) on fencepost.activities to fencepost_app;
 grant update (ended, end_cause, end_detail) on fencepost.claims to fencepost_app;
 grant update (published_at, replaced_at) on fencepost.deliveries to fencepost_app;

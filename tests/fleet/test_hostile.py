@@ -1,0 +1,42 @@
+"""Commands that do to their checkout what one should not do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+from fixtures.stack import Stack
+
+from app.domain.digest import Json, parse
+
+
+def frictions(observation: bytes | None) -> list[str]:
+    """The codes of what was wrong."""
+    value = cast("Mapping[str, list[Mapping[str, Json]]]", parse(observation or b"{}"))
+    return [str(friction["code"]) for friction in value["frictions"]]
+
+
+@pytest.mark.contract("E01", "L9")
+def test_a_command_that_takes_its_checkout_away_fails_once(stack: Stack) -> None:
+    """It would do the same again: one run, one failure with a code, no poison."""
+    command = f'{stack.counted("author")}; rm -rf "$PWD"'
+    seen = stack.seen(stack.dispatch(command))
+    stack.build()
+    stack.until(lambda: seen.outcome)
+
+    assert (seen.outcome, stack.count("author")) == ("failed", 1)
+    assert "checkout_destroyed" in frictions(seen.observation())
+    assert seen.requests == []
+
+
+@pytest.mark.contract("A09", "E03")
+def test_the_evidence_counts_every_file_and_names_the_first(stack: Stack) -> None:
+    """A list may be cut short; a count may not."""
+    seen = stack.seen(stack.dispatch("for i in $(seq 2500); do echo $i > n$i; done"))
+    stack.build()
+    stack.until(lambda: seen.outcome)
+
+    candidate = cast("Mapping[str, Mapping[str, Json]]", parse(seen.observation() or b""))
+    assert candidate["candidate"]["file_count"] == 2500
+    assert "### Changed files (2500)" in seen.requests[0].body
