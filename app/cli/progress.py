@@ -23,7 +23,7 @@ _WATCHED = frozenset(
     {
         "claim.taken", "claim.ended", "claim.refused", "call.sent", "call.answered",
         "result.recorded", "unknown.opened", "activity.settled", "event.command", "event.start",
-        "event.step", "event.output",
+        "event.step", "event.output", "attempt.human", "attempt.pause", "attempt.resume",
     }
 )  # fmt: skip
 
@@ -72,7 +72,8 @@ class JsonLines:
         """Print every piece of news, also what people do not watch for."""
         for one in news:
             told = one.told
-            place = {} if isinstance(told, Entry) else {"fence": told.fence, "n": told.n}
+            place = {} if isinstance(told, Entry) else {"fence": told.fence, "n": told.n,
+                                                       "sequence": told.sequence}  # fmt: skip
             value: Mapping[str, object] = told.facts if isinstance(told, Entry) else told.value
             json_line(
                 {"type": one.what, "attempt": seen.id, "step": one.step, "at": one.at, **place,

@@ -10,6 +10,7 @@ from app.cli import failing
 from app.cli.pull_requests import fetch_command, unmistakable
 from app.cli.shown import elapsed, painted, plain
 from app.store.engine import Store
+from app.store.views.artifacts import artifacts_of
 from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
 from app.store.views.fleet import repositories_seen
 
@@ -36,6 +37,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         seen = attempt_seen(tx, world, attempt)
         observations = observations_of(tx, seen)
         receipts = receipts_of(tx, seen)
+        artifacts = artifacts_of(tx, world, attempt)
         repositories = repositories_seen(tx)
     author = observations.get("author", {})
     request = observations.get("pull_request", {}).get("pull_request")
@@ -66,6 +68,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         "output": _object(author.get("execution")).get("output"),
         "unknown": unknown
         and {"step": unknown.name, "code": unknown.unknown, "detail": unknown.unknown_detail},
+        "artifacts": artifacts,
         "receipts": [one.tick for one in receipts],
         "elapsed": seen.elapsed,
         "exit_code": exit_code(seen),

@@ -55,6 +55,8 @@ def sentence(entry: Entry) -> str:
 def journal_sentence(event: Written) -> str | None:
     """What a run wrote down, in words; None for its output, which is shown as it is."""
     value = event.value
+    if event.activity is None:
+        return plain(_of_control(event), 160)
     match event.type, value.get("step"):
         case "output", _:
             return None
@@ -72,9 +74,31 @@ def journal_sentence(event: Written) -> str | None:
             return f"recovery permits: {value.get('permission')}"
         case "completion", _:
             return f"ends as {value.get('outcome')}"
+        case "artifact", _ if "refused" not in value:
+            return plain(f"kept {value.get('name')}, {value.get('size')} bytes", 160)
         case _:
             facts = " ".join(f"{name}={one}" for name, one in value.items())
             return plain(f"{event.type} {facts}", 160)
+
+
+def _of_control(event: Written) -> str:
+    """What the control plane tells of an attempt."""
+    value = event.value
+    because = f" because: {value['reason']}" if value.get("reason") else ""
+    match event.type, value.get("state"):
+        case "start" | "retry", _:
+            return f"attempt {value.get('number')} dispatched by {value.get('actor')}{because}"
+        case "human", "open":
+            return "waits for a person"
+        case "human", state:
+            return f"{state} by {value.get('actor')}{because}"
+        case "step", state:
+            outcome = f" ({value['outcome']})" if value.get("outcome") else ""
+            return f"{state}{outcome}"
+        case "pause" | "resume" | "cancellation" as what, _ if "actor" in value:
+            return f"{what} asked for by {value['actor']}{because}"
+        case _:
+            return f"ended as {value.get('outcome')}"
 
 
 def output_lines(event: Written) -> list[str]:

@@ -333,8 +333,8 @@ def test_a_full_disk_hands_the_work_back(
     attempt = said.lines[-1]["attempt"]
 
     until(lambda: "host_failed: " in up("explain", attempt).out, 30)
-    assert up("attempts", "show", attempt, "--json").value["outcome"] is None
+    assert up("attempts", "show", attempt, "--json").value["outcome"] == "active"
 
     full_disk()
-    until(lambda: up("attempts", "show", attempt, "--json").value["outcome"] is not None, 60)
+    until(lambda: up("attempts", "show", attempt, "--json").value["outcome"] != "active", 60)
     assert up("attempts", "show", attempt, "--json").value["outcome"] == "done"

@@ -83,7 +83,31 @@ def test_logs_show_what_the_command_wrote(up: Fencepost, done: dict[str, object]
     said = up("logs", str(done["attempt"]))
 
     assert "| said aloud" in said.out
-    assert up("logs", str(done["attempt"]), "--json").lines
+
+
+@pytest.mark.contract("O04")
+def test_logs_are_one_sequence_without_a_gap(up: Fencepost, done: dict[str, object]) -> None:
+    """From the dispatch to the end, whoever tells it: one, two, three, ..."""
+    told = up("logs", str(done["attempt"]), "--json").lines
+
+    assert [one["sequence"] for one in told] == list(range(1, len(told) + 1))
+    assert (told[0]["type"], told[-1]["type"]) == ("start", "completion")
+    assert {"command", "output", "step", "artifact"} <= {one["type"] for one in told}
+
+
+@pytest.mark.contract("O04")
+def test_what_a_run_left_is_kept(up: Fencepost, done: dict[str, object]) -> None:
+    """The end of its output and its diff can be read afterwards; another name is not found."""
+    attempt = str(done["attempt"])
+
+    kept = up("attempts", "show", attempt, "--json").value["artifacts"]
+    diff = up("logs", attempt, "--artifact", "diff")
+    unknown = up("logs", attempt, "--artifact", "no_such")
+
+    assert {one["name"] for one in kept} == {"agent-output", "diff"}
+    assert up("logs", attempt, "--artifact", "agent-output").out == "said aloud\n"
+    assert "+y = 2" in diff.out
+    assert (unknown.code, "(not_found)" in unknown.err) == (2, True)
 
 
 def test_a_request_is_shown_and_merged(
