@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.domain.digest import Json, canonical, text
 from app.domain.errors import GitFailed, HostFailed
+from app.domain.event import EventType
 from app.domain.result import Observation, Outcome
 from app.domain.scope import Change
 from app.events import Moment, emit
@@ -18,6 +19,7 @@ from workers.observation import Friction, Seen, candidate_of, ending_of, observe
 from workers.worker import Run
 from workers.workspace.checkout import Author, Checkout
 from workers.workspace.environment import agent_environment, markers
+from workers.workspace.output import KEPT, shown
 from workers.workspace.process import Ended
 from workers.workspace.scope import check_scope, matches_anything
 from workers.workspace.validators import Check, Evidence, run_checks
@@ -29,6 +31,7 @@ _CAUSES = {
     "stalled": "stalled",
 }
 _MOST_FRICTIONS = 50
+_MOST_DIFF = 1024 * 1024  #: bytes of the diff that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | No
     if run.held.interrupt.is_set():
         return None
     tree, changes, frictions = _left_behind(request, checkout)
+    if changes:
+        _keep_diff(run, request, checkout, tree)
     frictions = [*_ended_badly(request, ended, is_done), *frictions][:_MOST_FRICTIONS]
     checks: list[Evidence] = []
     if not frictions and (changes or request.branch is None):
@@ -69,11 +74,16 @@ def _agent(
     assignment = Assignment(
         request.command, checkout.tree, environment, marked, request.timeout, stall=None
     )
-    run.journal.tell("command", command=list(request.command))
+    run.journal.tell(EventType.COMMAND, command=list(request.command))
     outcome = EXECUTORS[request.executor].run(
         assignment, on_event=lambda event: _heard(run, event), stop=run.held.interrupt
     )
-    run.journal.tell("step", step="agent", **ending_of(outcome.ended))
+    run.journal.tell(EventType.STEP, step="agent", **ending_of(outcome.ended))
+    tail = outcome.ended.output
+    run.journal.keep(
+        "agent-output", "text/plain; charset=utf-8", shown(tail.tail, limit=KEPT).encode(),
+        of=tail.total,
+    )  # fmt: skip
     emit(Moment.EXITED, **run.claim.facts(), cause=outcome.ended.cause)
     if outcome.ended.cause == "lost":
         raise HostFailed("the run's supervisor was killed")  # nothing is known: another claim
@@ -83,7 +93,7 @@ def _agent(
 def _heard(run: Run, event: Happening) -> None:
     match event:
         case Spawned(pid):
-            run.journal.tell("start", pid=pid, fence=run.claim.fence)
+            run.journal.tell(EventType.START, pid=pid, fence=run.claim.fence)
             emit(Moment.SPAWNED, **run.claim.facts(), pid=pid)
         case Wrote(chunk):
             run.journal.output(chunk)
@@ -116,6 +126,14 @@ def _left_behind(
     return tree, changes, found
 
 
+def _keep_diff(run: Run, request: WorkRequest, checkout: Checkout, tree: str) -> None:
+    try:
+        diff, size = checkout.diff(request.base, tree, _MOST_DIFF)
+    except (OSError, GitFailed):
+        return  # for people to read; the run does not depend on it
+    run.journal.keep("diff", "text/x-diff", diff, of=size)
+
+
 def _ended_badly(request: WorkRequest, ended: Ended, is_done: bool) -> list[Friction]:
     found = []
     if not is_done:
@@ -133,7 +151,7 @@ def _checks(
     environment: Mapping[str, str], marked: Mapping[str, str],
 ) -> list[Evidence]:  # fmt: skip
     def told(evidence: Evidence) -> None:
-        run.journal.tell("step", step="check", **evidence.as_json())
+        run.journal.tell(EventType.STEP, step="check", **evidence.as_json())
         emit(Moment.CHECKED, **run.claim.facts(), cause=evidence.cause)
 
     return run_checks(

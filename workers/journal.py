@@ -5,15 +5,18 @@ from __future__ import annotations
 import threading
 import time
 
-from app.domain.digest import Json, canonical, text
-from app.domain.errors import FencepostError, Refused
+from app.domain.digest import Json, canonical, digest, text
+from app.domain.errors import ArtifactLimit, FencepostError, Refused
+from app.domain.event import Entry, EventType
 from app.domain.identity import Claim
 from app.store.engine import Store
 from app.transitions.journal import journal
+from app.transitions.keep import keep
 from workers.workspace.output import shown
 
 _EVERY = 0.3  #: seconds between two batches of output
 _MOST_OUTPUT = 1024 * 1024  #: bytes of output that become events; the rest is only counted
+_MOST_AT_ONCE = 64 * 1024  #: bytes of output in one event
 
 
 class Journal:
@@ -21,35 +24,62 @@ class Journal:
 
     def __init__(self, store: Store, claim: Claim) -> None:
         self._store, self._claim = store, claim
-        self._entries: list[tuple[str, bytes]] = []
+        self._entries: list[Entry] = []
+        self._words: list[bytes] = []
         self._next = 1
         self._written_at = 0.0
         self._output = 0
         self._refused = False
         self._lock = threading.Lock()
 
-    def tell(self, kind: str, **value: Json) -> None:
+    def tell(self, kind: EventType, **value: Json) -> None:
         """Write an event now, with everything that was collected before it."""
         with self._lock:
-            self._entries.append((kind, canonical(value)))
+            self._gather()
+            self._entries.append(Entry(kind, canonical(value)))
             self._write()
 
     def output(self, chunk: bytes) -> None:
         """Collect some output; it is written with the next batch."""
         with self._lock:
             if self._output < _MOST_OUTPUT:
-                words = shown(chunk, limit=len(chunk) + 1024)
-                self._entries.append(("output", canonical({"text": text(words)})))
+                self._words.append(chunk)
             self._output += len(chunk)
+            if sum(map(len, self._words)) >= _MOST_AT_ONCE:
+                self._gather()
             if time.monotonic() - self._written_at > _EVERY:
                 self._write()
+
+    def keep(self, name: str, media_type: str, data: bytes, **more: Json) -> None:
+        """Keep an artifact and say so. A run never fails for one that cannot be kept."""
+        facts: dict[str, Json] = {
+            "name": name, "media_type": media_type, "size": len(data), "digest": digest(data),
+            **more,
+        }  # fmt: skip
+        try:
+            keep(self._store, self._claim, name, media_type, data)
+        except ArtifactLimit as fault:
+            facts["refused"] = fault.code
+        except FencepostError:
+            return  # of a lost fence the run will hear from the keeper
+        self.tell(EventType.ARTIFACT, **facts)
 
     def close(self) -> None:
         """Write what is left."""
         with self._lock:
             self._write()
 
+    def _gather(self) -> None:
+        """One event of many chunks: each event is counted on a row that others wait for."""
+        chunk = b"".join(self._words)
+        self._words.clear()
+        for start in range(0, len(chunk), _MOST_AT_ONCE):
+            part = chunk[start : start + _MOST_AT_ONCE]
+            words = text(shown(part, limit=len(part) + 1024))
+            self._entries.append(Entry(EventType.OUTPUT, canonical({"text": words})))
+
     def _write(self) -> None:
+        self._gather()
         if not self._entries or self._refused:
             return
         batch, self._entries = self._entries, []

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from app.domain import recovery
 from app.domain.errors import PushLost, PushRefused, RemoteUnreadable, Stopped, UnfitInput
+from app.domain.event import EventType
 from app.domain.operation import Mark, Unreadable
 from app.domain.recovery import Stop
 from app.domain.result import Observation, Outcome, observation_from
@@ -50,7 +51,7 @@ class Road:
         now = look(self.run, self.request, self.checkout, self.remote, self.hand)  # 6
         permission = recovery.decide(now)
         emit(Moment.DECIDED, **self.run.claim.facts(), permission=type(permission).__name__)
-        self.run.journal.tell("step", step="decide", permission=type(permission).__name__)
+        self.run.journal.tell(EventType.STEP, step="decide", permission=type(permission).__name__)
         if self._waits_with_a_result(now):
             return
         try:
@@ -165,7 +166,7 @@ class Road:
             self.is_over = True
 
     def _record(self, observation: Observation) -> None:  # 10
-        self.run.journal.tell("completion", outcome=observation.outcome)
+        self.run.journal.tell(EventType.COMPLETION, outcome=observation.outcome)
         record(self.run.store, self.run.claim, observation)
         self.is_over = True
 

@@ -34,7 +34,7 @@ LOOKS: Mapping[str, Callable[[Settings], Iterable[Check]]] = {
     "separation": doctor_embedded.separation,
 }
 #: What cannot be looked at without a home, and what not without servers either.
-INSIDE = {"secrets", "servers", "stack", "checkouts"}
+INSIDE = {"secrets", "socket", "servers", "stack", "checkouts"}
 ANSWERING = {"database", "redis"}
 _COLORS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAULT: "red"}
 

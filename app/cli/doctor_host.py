@@ -98,5 +98,5 @@ def secrets(settings: Settings) -> Iterator[Check]:
 
 
 def nearest(path: Path) -> Path:
-    """The path itself, or the first of its parents that is there."""
-    return next(one for one in (path, *path.parents) if one.exists())
+    """The path itself, or the first of its parents that is there and that we may see."""
+    return next(one for one in (path, *path.parents) if os.path.exists(one))

@@ -102,6 +102,13 @@ class DigestConflict(Refused):
     code = "digest_conflict"
 
 
+class ArtifactLimit(Refused):
+    """An artifact has at most 4 MiB, all those of an attempt together 64 MiB (O04)."""
+
+    code = "artifact_limit"
+    hint = "keep less: the end of it, or a digest of it"
+
+
 # -- refused: commands --------------------------------------------------------------------------
 
 

@@ -30,11 +30,14 @@ _REFUSALS: dict[str, type[errors.Refused]] = {
     "ZF005": errors.UnknownActivity,
     "ZF006": errors.UnfitInput,
     "ZF007": errors.AppendOnly,
+    "ZF008": errors.DigestConflict,
 }
 _CONSTRAINTS: dict[str, type[errors.Refused]] = {
     "attempts_one_active": errors.ActiveAttempt,
     "tasks_one_canonical_child": errors.CanonicalChildExists,
     "principals_name_once": errors.NameTaken,
+    "artifacts_size": errors.ArtifactLimit,
+    "attempt_counters_artifact_limit": errors.ArtifactLimit,
     "work_orders_second_person": errors.SecondPersonNeeded,
 }
 _TIMEOUTS = (

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.domain.digest import Digest, digest
 from app.domain.errors import DigestConflict
+from app.domain.event import Entry
 from app.domain.identity import ActivityKey, Claim, Fence, OperationId
 from app.store.engine import Tx
 from app.store.fencing import fenced, of_key, present
@@ -94,21 +95,30 @@ def calls_of(tx: Tx, key: ActivityKey) -> list[EffectCall]:
     return [EffectCall(Fence(r[0]), r[1], r[2], r[3], r[4]) for r in rows]
 
 
-def journal(tx: Tx, claim: Claim, first: int, entries: Sequence[tuple[str, bytes]]) -> None:
-    """Append events (type, canonical bytes), numbered from `first` within the claim; repeatable."""
+def journal(tx: Tx, claim: Claim, first: int, entries: Sequence[Entry]) -> None:
+    """Append events, numbered from `first` within the claim, and by the database in the attempt.
+
+    The exact repeat adds nothing (O04); anything else under the number or key is DigestConflict.
+    """
     present(tx, claim)
     rows = [
-        {**fenced(claim), "n": first + index, "type": kind, "value": value}
-        for index, (kind, value) in enumerate(entries)
+        {**fenced(claim), "n": number, "type": entry.type, "key": entry.key, "value": entry.value}
+        for number, entry in enumerate(entries, first)
     ]
-    tx.execute(upsert(events).on_conflict_do_nothing(), rows)
+    tx.execute(insert(events), rows)
 
 
-def keep(tx: Tx, claim: Claim, name: str, media_type: str, data: bytes) -> None:
-    """Keep an artifact, content-addressed; once a name."""
+def keep(
+    tx: Tx, claim: Claim, name: str, media_type: str, data: bytes, key: str | None = None
+) -> None:
+    """Keep an artifact; the exact repeat adds nothing (O04).
+
+    Others under the name or key are DigestConflict, and more bytes than allowed ArtifactLimit.
+    """
     present(tx, claim)
     tx.execute(
-        upsert(artifacts).values(
-            **fenced(claim), name=name, media_type=media_type, bytes=data, digest=digest(data)
-        ).on_conflict_do_nothing()
+        insert(artifacts).values(
+            **fenced(claim), name=name, media_type=media_type, key=key, bytes=data,
+            digest=digest(data),
+        )
     )  # fmt: skip

@@ -335,7 +335,10 @@ events = Table(
     Column("activity_id", Text, primary_key=True),
     Column("fence", BigInteger, primary_key=True),
     Column("n", Integer, primary_key=True),
+    Column("attempt_id", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
     Column("type", Text, nullable=False),
+    Column("key", Text),
     Column("value", LargeBinary, nullable=False),
     Column("recorded_at", When, nullable=False),
 )
@@ -348,9 +351,32 @@ artifacts = Table(
     Column("activity_id", Text, primary_key=True),
     Column("fence", BigInteger, primary_key=True),
     Column("name", Text, primary_key=True),
+    Column("attempt_id", Text, nullable=False),
     Column("media_type", Text, nullable=False),
+    Column("key", Text),
     Column("bytes", LargeBinary, nullable=False),
     Column("digest", Sha256, nullable=False),
+    Column("recorded_at", When, nullable=False),
+)
+
+attempt_counters = Table(
+    "attempt_counters",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("attempt_id", Text, primary_key=True),
+    Column("event_sequence", BigInteger, nullable=False),
+    Column("artifact_bytes", BigInteger, nullable=False),
+)
+
+attempt_events = Table(
+    "attempt_events",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("attempt_id", Text, primary_key=True),
+    Column("sequence", BigInteger, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+    Column("tick", BigInteger, nullable=False),
     Column("recorded_at", When, nullable=False),
 )
 

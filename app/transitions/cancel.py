@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain.digest import Json
+from app.domain.digest import Json, text
 from app.domain.errors import WrongState
+from app.domain.event import EventType
 from app.domain.identity import ActivityKey, EntityId, WorldId
 from app.domain.recovery import Stop
 from app.kinds.order import CANCEL_REQUEST
@@ -35,6 +36,7 @@ def cancel(
             raise WrongState(f"attempt {attempt_id} has ended: {attempt.outcome}")
         task: EntityId = board.task(tx, world, attempt.task_id).entity
         change.world.put(task, CANCEL_REQUEST, 1, {"attempt": attempt_id})
+        change.tell(attempt_id, EventType.CANCELLATION, actor=actor, reason=text(reason))
         under_way.extend(activities.of_attempt(tx, world, attempt_id))
         for one in under_way:
             activities.lock(tx, one)

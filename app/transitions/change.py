@@ -18,10 +18,11 @@ from app.domain.board import (
 )
 from app.domain.card import check_move, like_ready
 from app.domain.digest import Json, canonical, text
+from app.domain.event import EventType, Told, told_of
 from app.domain.identity import WorldId
 from app.domain.transition import Hand
 from app.domain.world import World
-from app.store import attempts, board, clock, worlds
+from app.store import attempts, board, clock, journal, worlds
 from app.store.engine import Tx
 from app.store.worlds import Receipt, WorldRow
 
@@ -49,6 +50,7 @@ class Change:
     decisions: list[Mapping[str, Json]] = field(default_factory=list)  #: as the receipt has them
     answer: Mapping[str, Json] = field(default_factory=dict)  #: what the command made
     batches: list[list[str]] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)  #: what the attempts' journals will say
     receipt: Receipt | None = None
 
     def decide(self, *decisions: Decision) -> None:
@@ -56,6 +58,12 @@ class Change:
         for decision in decisions:
             more = _carry_out(self.tx, self.world, decision)
             self.decisions.append({**_shown(decision), **more})
+            if (told := told_of(decision)) is not None:
+                self.told.append(told)
+
+    def tell(self, attempt: str, kind: EventType, **value: Json) -> None:
+        """Say in the attempt's journal what happened to it (O04)."""
+        self.told.append(Told(attempt, kind, value))
 
 
 @contextmanager
@@ -68,6 +76,7 @@ def changing(tx: Tx, world_id: WorldId, command: Command) -> Iterator[Change]:
     before = worlds.StoredSnapshot(tx, world_id, row.tick)
     change = Change(tx, World(world_id, row.tick + 1, row.sequence, before))
     yield change
+    journal.append(tx, world_id, change.world.tick, change.told)  # last: it locks the counters
     change.receipt = worlds.commit_tick(
         tx, row, command.verb, command.actor, _receipt(tx, row, command, change),
         change.world.sequence, change.world.added,

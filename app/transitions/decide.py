@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from app.domain.board import StepEnded, StepState
-from app.domain.digest import Json
+from app.domain.digest import Json, text
 from app.domain.errors import NoOpenGate, ReasonMissing
+from app.domain.event import EventType
 from app.domain.identity import WorldId
 from app.domain.result import Outcome
 from app.store import attempts
@@ -34,6 +35,9 @@ def decide(
             raise NoOpenGate(f"attempt {attempt} has no open gate {gate}")
         state, outcome = (
             (StepState.SUCCEEDED, Outcome.GREEN) if approved else (StepState.FAILED, Outcome.FAILED)
+        )
+        change.tell(
+            attempt, EventType.HUMAN, step=gate, state=decision, actor=actor, reason=text(reason)
         )
         change.decide(StepEnded(attempt, gate, state, outcome))
         advance(change, attempt)

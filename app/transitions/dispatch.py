@@ -9,8 +9,9 @@ from datetime import datetime
 from app.domain.board import AttemptOutcome, Column, TaskMoved, WorkOrderState
 from app.domain.budget import budget_of, exhausted, told
 from app.domain.card import like_ready
-from app.domain.digest import Json, canonical
+from app.domain.digest import Json, canonical, text
 from app.domain.errors import BudgetExhausted
+from app.domain.event import EventType
 from app.domain.identity import WorldId, mint
 from app.domain.lifecycle import may_run
 from app.domain.task import Latest, Standing, check_first, check_runnable
@@ -90,6 +91,10 @@ def append(
     )
     repository = board.repository(tx, world, order.repository)
     _put_order(change, task, order, repository, attempt_id, number, base, clock.read(tx))
+    change.tell(
+        attempt_id, EventType.START if number == 1 else EventType.RETRY,
+        number=number, actor=actor, reason=None if reason is None else text(reason),
+    )  # fmt: skip
     change.decide(TaskMoved(attempt_id, Column.IN_PROGRESS))
     advance(change, attempt_id)
     board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain.digest import Json
+from app.domain.digest import Json, text
 from app.domain.errors import WrongState
+from app.domain.event import EventType
 from app.domain.identity import WorldId
 from app.kinds.order import PAUSE_REQUEST, is_paused
 from app.store import attempts, board
@@ -40,6 +41,8 @@ def _set(store: Store, world: WorldId, attempt_id: str, command: Command, paused
         if is_paused(change.world, task, attempt_id) is paused:
             raise WrongState(f"attempt {attempt_id} is {'paused' if paused else 'not paused'}")
         change.world.put(task, PAUSE_REQUEST, 1, {"attempt": attempt_id, "paused": paused})
+        kind = EventType.PAUSE if paused else EventType.RESUME
+        change.tell(attempt_id, kind, actor=command.actor, reason=text(command.reason or ""))
         advance(change, attempt_id)
         wake(change.tx)
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from app.domain.digest import Json, digest_of
+from app.domain.digest import Json, digest_of, text
 from app.domain.errors import IdempotencyConflict, UnfitInput
 from app.domain.identity import WorldId
 from app.store import idempotency, worlds
@@ -22,7 +22,12 @@ def perform(store: Store, world: WorldId, command: Command, act: Act) -> Mapping
     With a key, the same request again returns the first answer and adds nothing; another request
     under that key is an IdempotencyConflict (T06). Whatever `act` refuses changes nothing.
     """
-    asked = digest_of({"verb": command.verb, "actor": command.actor, "request": command.request})
+    asked = digest_of(
+        {
+            "verb": command.verb, "actor": command.actor, "request": command.request,
+            "reason": text(command.reason) if command.reason is not None else None,
+        }
+    )  # fmt: skip
     if command.key is not None and not 0 < len(command.key) <= LONGEST_KEY:
         raise UnfitInput(f"an idempotency key has 1 to {LONGEST_KEY} characters")
     with store.begin() as tx:

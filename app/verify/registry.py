@@ -18,6 +18,7 @@ from app.verify import (
     markers,
     origins,
     receipts,
+    sequences,
     unknowns,
 )
 from app.verify.finding import Finding, Unread, Violation
@@ -36,6 +37,7 @@ OF_WORLD: Mapping[str, Callable[[World], Iterator[Finding]]] = {
     "admissions": admissions.check,
     "claims": claims.check,
     "evidence": evidence.check,
+    "sequences": sequences.check,
     "digests": digests.check,
     "endings": endings.check,
     "unknowns": unknowns.check,

@@ -52,6 +52,12 @@ REFUSED_TO_WORKERS: list[LiteralString] = [
     "select * from fencepost.activities for update",
     "select fencepost.next_fence('w', 'k', 'a', 'me', 1)",
     "select fencepost.obstacle('w', 'k', 'a')",
+    "select fencepost.next_event('w', 'a')",
+    "select fencepost.hold_counters('w', 'k', 'a')",
+    "select * from fencepost.attempt_counters for update",
+    "update fencepost.attempt_counters set event_sequence = 9",
+    "insert into fencepost.attempt_counters default values",
+    "insert into fencepost.attempt_events default values",
     "select fencepost.claim_for_control('w', 'k', 'a')",
     "select fencepost.check_fence('w', 'k', 'a', 1, false)",
     "insert into fencepost.activities default values",
@@ -92,6 +98,10 @@ REFUSED_TO_CONTROL: list[LiteralString] = [
     "truncate fencepost.events",
     "insert into fencepost.claims default values",
     "insert into fencepost.starts default values",
+    "insert into fencepost.events default values",
+    "update fencepost.attempt_counters set event_sequence = 9",
+    "insert into fencepost.attempt_counters default values",
+    "select fencepost.next_event('w', 'a')",
     "insert into fencepost.ends default values",
     "select token_hash from fencepost.claims",
     "select token_hash from fencepost.principals",
@@ -107,10 +117,13 @@ REFUSED_TO_CONTROL: list[LiteralString] = [
 APPEND_ONLY = [
     "bindings", "starts", "effect_calls", "effect_answers", "events", "artifacts", "payloads",
     "results", "ends", "settlements", "verdicts", "dead_letters", "receipts", "entities", "facts",
-    "relations",
+    "relations", "attempt_events",
 ]  # fmt: skip
 #: Changed in the one way that their life asks for, never deleted.
-KEPT = ["staged_batches", "unknowns", "attempts", "claims", "deliveries", "activities"]
+KEPT = [
+    "staged_batches", "unknowns", "attempts", "attempt_counters", "claims", "deliveries",
+    "activities",
+]  # fmt: skip
 
 
 @pytest.mark.contract("L11")
@@ -205,6 +218,7 @@ def test_zombie_owner_cannot_rewrite_history(
         "update fencepost.staged_batches set consumed_tick = 1",
         "update fencepost.attempts set number = number + 1, retry = retry + 1",
         "update fencepost.unknowns set detail = 'something else'",
+        "update fencepost.attempt_counters set event_sequence = event_sequence - 1",
     ],
 )
 def test_zombie_owner_cannot_change_what_is_set_once(

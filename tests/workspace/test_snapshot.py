@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -208,7 +209,11 @@ def test_filters_and_submodules_of_the_base_run_and_fetch_nothing(tmp_path, upst
         assert list((checkout.tree / "s").iterdir()) == []
         assert changed(checkout, base) == {}
 
-        (checkout.tree / "s").rmdir()
+        (checkout.tree / "s" / "new").write_text("lost")
+        checkout.snapshot()
+        assert [one.code for one in checkout.unfit] == [ViolationCode.SUBMODULE_LINK]
+
+        shutil.rmtree(checkout.tree / "s")
         assert changed(checkout, base) == {"s": ChangeKind.DELETED}
 
 

@@ -14,6 +14,7 @@ from app.domain.scope import Change, Violation
 from workers.workspace import snapshot
 from workers.workspace.change import read_changes
 from workers.workspace.commit import Author, commit
+from workers.workspace.diff import read_diff
 from workers.workspace.owner import Ownership, own
 from workers.workspace.repository import check_out, make_agents, make_private
 from workers.workspace.sweep import remove, sweep
@@ -77,6 +78,10 @@ class Checkout:
     def changes(self, base: str, other: str) -> list[Change]:
         """What differs between two commits or trees, renames followed."""
         return read_changes(self.git_dir, base, other, renames=True)
+
+    def diff(self, base: str, other: str, limit: int) -> tuple[bytes, int]:
+        """The beginning of the patch between two trees, and the size of all of it."""
+        return read_diff(self.git_dir, base, other, limit)
 
     def is_whole(self) -> bool:
         """Whether the working tree is still a folder that can be read."""

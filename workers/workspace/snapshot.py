@@ -41,6 +41,7 @@ def take(git_dir: Path, tree: Path, base: str) -> tuple[str, list[Violation]]:
             )
         else:
             kept.append(path)
+    unfit += _filled_submodules(git_dir, tree)
     links = [path.rstrip("/") for path in kept if _is_folder(tree, path)]
     files = [path for path in kept if not _is_folder(tree, path)]
     for path in files:
@@ -132,6 +133,18 @@ def _is_special(tree: Path, path: str) -> bool:
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+
+
+def _filled_submodules(git_dir: Path, tree: Path) -> list[Violation]:
+    """Links whose folder is no longer empty: no tree of ours could hold what was put there."""
+    staged = git("ls-files", "--stage", "-z", git_dir=git_dir).split("\0")
+    links = [entry.split("\t", 1)[1] for entry in staged if entry.startswith(SUBMODULE_MODE)]
+    why = "files in the folder of a submodule, which is another repository"
+    return [
+        Violation(ViolationCode.SUBMODULE_LINK, path, why)
+        for path in links
+        if _is_folder(tree, path) and any((tree / _native(path)).iterdir())
+    ]
 
 
 def _special(path: str) -> Violation:

@@ -115,24 +115,37 @@ create table fencepost.effect_answers (
 create table fencepost.events (
   world_id text not null, kind text not null, activity_id text not null, fence bigint not null,
   n integer not null,
-  type text not null,
+  attempt_id text not null,                 -- of b_sequence, like the next
+  sequence bigint not null,                 -- one after another over all that tell of the attempt (O04)
+  type text not null constraint events_type
+    check (type in ('start', 'step', 'tool', 'command', 'file', 'artifact', 'checkpoint', 'retry', 'human',
+                    'pause', 'resume', 'failure', 'completion', 'cancellation', 'output')),
+  key text constraint events_key_length check (length(key) between 1 and 200),
   value bytea not null constraint events_size check (octet_length(value) <= 262144),
   recorded_at timestamptz not null default clock_timestamp(),
   primary key (world_id, kind, activity_id, fence, n),
+  constraint events_sequence_once unique (world_id, attempt_id, sequence),
+  constraint events_attempt foreign key (world_id, attempt_id) references fencepost.attempts,
   constraint events_claim foreign key (world_id, kind, activity_id, fence) references fencepost.claims
 );
+create unique index events_key_once on fencepost.events (world_id, attempt_id, key) where key is not null;
 
 create table fencepost.artifacts (
   world_id text not null, kind text not null, activity_id text not null, fence bigint not null,
   name text not null,
+  attempt_id text not null,                 -- of b_sequence
   media_type text not null,
+  key text constraint artifacts_key_length check (length(key) between 1 and 200),
   bytes bytea not null constraint artifacts_size check (octet_length(bytes) <= 4194304),
   digest bytea not null,
   recorded_at timestamptz not null default clock_timestamp(),
   primary key (world_id, kind, activity_id, fence, name),
+  constraint artifacts_attempt foreign key (world_id, attempt_id) references fencepost.attempts,
   constraint artifacts_claim foreign key (world_id, kind, activity_id, fence) references fencepost.claims,
   constraint artifacts_digest check (digest = sha256(bytes))
 );
+create index artifacts_by_attempt on fencepost.artifacts (world_id, attempt_id);
+create unique index artifacts_key_once on fencepost.artifacts (world_id, attempt_id, key) where key is not null;
 
 create table fencepost.payloads (
   world_id text not null, kind text not null, activity_id text not null, fence bigint not null,

@@ -7,6 +7,8 @@ grant usage on schema fencepost to fencepost_fence, fencepost_app, fencepost_wor
 -- the definer: locking a row FOR SHARE or FOR UPDATE takes the right to update it
 grant select, update on fencepost.activities, fencepost.claims, fencepost.deliveries to fencepost_fence;
 grant select on fencepost.starts, fencepost.effect_calls, fencepost.results, fencepost.settlements, fencepost.unknowns to fencepost_fence;
+grant select on fencepost.events, fencepost.artifacts to fencepost_fence;
+grant select, insert, update on fencepost.attempt_counters to fencepost_fence;
 grant insert on fencepost.claims, fencepost.unknowns, fencepost.ends, fencepost.verdicts, fencepost.dead_letters to fencepost_fence;
 grant select (dead_letter_id) on fencepost.dead_letters to fencepost_fence;
 grant select (principal_id, name, scopes, worlds, token_hash, revoked_at) on fencepost.principals to fencepost_fence;
@@ -49,7 +51,7 @@ grant select (principal_id, name, scopes, worlds, created_at, revoked_at),
   insert (principal_id, name, scopes, worlds, token_hash), update (revoked_at) on fencepost.principals to fencepost_app;
 grant insert on fencepost.worlds, fencepost.receipts, fencepost.entities, fencepost.facts, fencepost.relations,
   fencepost.projector_cursors, fencepost.idempotency_keys, fencepost.repositories, fencepost.work_orders, fencepost.tasks, fencepost.attempts,
-  fencepost.steps, fencepost.gates, fencepost.activities, fencepost.deliveries, fencepost.payloads, fencepost.results,
+  fencepost.attempt_events, fencepost.steps, fencepost.gates, fencepost.activities, fencepost.deliveries, fencepost.payloads, fencepost.results,
   fencepost.staged_batches, fencepost.settlements, fencepost.dead_letters, fencepost.unknowns to fencepost_app;
 grant update (tick, entity_sequence, receipt_digest, settings) on fencepost.worlds to fencepost_app;
 grant update (tick) on fencepost.projector_cursors to fencepost_app;

@@ -16,5 +16,5 @@ def upgrade() -> None:
     """Create everything; the roles exist already (app/store/roles.py)."""
     # the driver's own cursor: without parameters a percent sign is just that
     cursor = op.get_bind().connection.cursor()
-    for part in ("world", "activity", "fence", "grants"):
+    for part in ("world", "activity", "fence", "journal", "grants"):
         cursor.execute((_SQL / f"0001_{part}.sql").read_text())
