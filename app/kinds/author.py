@@ -9,14 +9,13 @@ keeps its name; its rows resolve in a snapshot and settle nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from app.domain.board import Decision, StepEnded
 from app.domain.digest import Json
 from app.domain.identity import EntityId, Kind
 from app.domain.result import Outcome
 from app.domain.world import Fact, World
-from app.kinds.base import STEP_ENDS, KindOf, Limits, Staging
+from app.kinds.base import ORDINARY, STEP_ENDS, KindOf, Staging
 from app.kinds.batch import Batch
 from app.kinds.reading import integer, items, mapping, outputs_of, string
 
@@ -25,12 +24,7 @@ DISPATCH = "TaskDispatch"
 MARKER = ("CompleteAuthorActivityObservation", 2)
 MARKER_V1 = ("AuthorActivityObservation", 1)
 
-LIMITS = Limits(
-    lease=timedelta(seconds=15),
-    heartbeat=timedelta(seconds=4),
-    deadline=timedelta(minutes=15),
-    most_starts=5,
-)
+LIMITS = ORDINARY
 
 
 def stage(world: World, staging: Staging) -> Fact:

@@ -38,6 +38,15 @@ class Limits:
             raise ValueError(f"heartbeat {self.heartbeat} is over a third of lease {self.lease}")
 
 
+#: What fits work of minutes on one host.
+ORDINARY = Limits(
+    lease=timedelta(seconds=15),
+    heartbeat=timedelta(seconds=4),
+    deadline=timedelta(minutes=15),
+    most_starts=5,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Staging:
     """One recorded result on its way into the world."""

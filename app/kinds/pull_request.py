@@ -5,13 +5,11 @@ An activity of its own, so that trouble at the forge never costs another run of 
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from app.domain.board import Decision, StepEnded
 from app.domain.identity import EntityId, Kind
 from app.domain.result import Outcome
 from app.domain.world import Fact, World
-from app.kinds.base import STEP_ENDS, KindOf, Limits, Staging
+from app.kinds.base import ORDINARY, STEP_ENDS, KindOf, Staging
 from app.kinds.batch import Batch
 from app.kinds.reading import integer, items, mapping, string
 
@@ -19,12 +17,7 @@ NAME = Kind("forge.pull_request")
 DISPATCH = "PullRequestDispatch"
 MARKER = ("CompletePullRequestObservation", 1)
 
-LIMITS = Limits(
-    lease=timedelta(seconds=15),
-    heartbeat=timedelta(seconds=4),
-    deadline=timedelta(minutes=15),
-    most_starts=5,
-)
+LIMITS = ORDINARY
 
 
 def stage(world: World, staging: Staging) -> Fact:
