@@ -57,7 +57,12 @@ def unlock(lock: Path) -> None:
     Postgres does this itself, unless a stranger or an unreaped child has the pid. The lock of a
     Postgres that lives is left: it may be this cluster's, started when its home had another path.
     """
-    if lock.is_file() and not is_postgres(lock.read_text().partition("\n")[0]):
+    if not lock.is_file():
+        return
+    pid = lock.read_text().partition("\n")[0]
+    if pid.isdigit():
+        process.await_dying(int(pid))  # killed just now, and not gone yet
+    if not is_postgres(pid):
         lock.unlink()
 
 

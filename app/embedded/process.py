@@ -103,6 +103,18 @@ def end(process: Process, *signals: tuple[signal.Signals, float]) -> None:
     raise TimeoutError(f"process {process.pid} cannot be killed")
 
 
+def await_dying(pid: int, seconds: float = 10.0) -> None:
+    """Wait for a process that gave its memory back already, and so is on its way out."""
+    deadline = time.monotonic() + seconds
+    while started_at(pid) is not None and time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/cmdline").read_bytes():
+                return  # it lives
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        time.sleep(0.01)
+
+
 def is_gone_within(process: Process, seconds: float) -> bool:
     """Wait for the end of a process."""
     deadline = time.monotonic() + seconds

@@ -105,7 +105,10 @@ def _asked(
             yield against("T06", schema.idempotency_keys, row, "its answer is not its receipt's")
             continue
         request = {name: one for name, one in subject.items() if name not in answer}
-        asked = {"verb": said.get("verb"), "actor": said.get("actor"), "request": request}
+        asked = {
+            "verb": said.get("verb"), "actor": said.get("actor"), "request": request,
+            "reason": said.get("reason"),
+        }  # fmt: skip
         if digest_of(asked) != row.request_digest:
             yield against("T06", schema.idempotency_keys, row, "its request is not its receipt's")
 

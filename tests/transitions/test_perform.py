@@ -109,3 +109,14 @@ def test_a_key_has_a_length(store: Store, key: str) -> None:
 
     with pytest.raises(UnfitInput):
         dispatch(store, world, LOCAL, task, BASE, key=key)
+
+
+@pytest.mark.contract("T06", "T07")
+def test_another_reason_is_another_request(store: Store) -> None:
+    """The reason is part of what was asked, and is kept with it."""
+    world = a_world(store)
+    task = a_ready_task(store, world)
+    move(store, world, LOCAL, task, Column.INBOX, "not yet", key="k1")
+
+    with pytest.raises(IdempotencyConflict):
+        move(store, world, LOCAL, task, Column.INBOX, "never", key="k1")
