@@ -25,7 +25,6 @@ class Moment(StrEnum):
     TICKED = "world.ticked"
     SETTLED = "activity.settled"
     CLAIM_EXPIRED = "claim.expired"
-    BURIED = "activity.buried"
     # a worker
     CLAIMED = "activity.claimed"
     VERDICT = "claim.refused"

@@ -11,7 +11,7 @@ from app.events import Event, Moment, subscribers
 
 _WARNINGS = frozenset(
     {
-        Moment.BROKER_WIPED, Moment.BURIED, Moment.CLAIM_EXPIRED, Moment.HELD, Moment.LOST,
+        Moment.BROKER_WIPED, Moment.CLAIM_EXPIRED, Moment.HELD, Moment.LOST,
         Moment.ROLE_DIED, Moment.TROUBLE,
     }
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.broker.redis import Broker, workers_connected
+from app.broker.redis import Broker
 
 #: Messages per queue.
 WINDOW = 64
@@ -11,6 +11,3 @@ WINDOW = 64
 def room(broker: Broker, queue: str) -> int:
     """How many more messages the window of a queue has room for."""
     return max(0, WINDOW - broker.depth(queue))
-
-
-__all__ = ["WINDOW", "room", "workers_connected"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.broker.window import workers_connected
+from app.broker.redis import workers_connected
 from app.cli import failing, report
 from app.cli.follow import Follower, News, follow
 from app.cli.interrupt import Interrupts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, insert, select, update
 
 from app.domain.board import AttemptOutcome, GateOpened, StepDispatched, StepEnded, StepState
 from app.domain.digest import Json, canonical, digest, parse
@@ -138,11 +138,3 @@ def came(tx: Tx, world: WorldId, attempt_id: str) -> dict[str, Came]:
         )
         for row in step_rows(tx, world, attempt_id)
     }
-
-
-def count_active(tx: Tx, world: WorldId) -> int:
-    """How many attempts of a world have not ended."""
-    return tx.execute(
-        select(func.count()).select_from(attempts)
-        .where(attempts.c.world_id == world, attempts.c.ended_at.is_(None))
-    ).scalar_one()  # fmt: skip

@@ -9,7 +9,6 @@ from sqlalchemy import func, select
 
 from app.store.engine import Tx
 from app.store.schema import (
-    activities,
     attempts,
     claims,
     dead_letters,
@@ -29,18 +28,6 @@ class QueueSeen:
     sent: int  #: sent and not claimed
     running: int  #: live claims
     oldest: timedelta | None  #: of those not claimed
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownSeen:
-    """Work whose outcome nothing proves."""
-
-    kind: str
-    activity: str
-    attempt: str
-    code: str
-    detail: str
-    age: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +59,6 @@ def counts(tx: Tx) -> Counts:
     held = select(func.count()).select_from(unknowns).where(unknowns.c.decided_at.is_(None))
     dead = select(func.count()).select_from(dead_letters)
     return Counts(*(tx.execute(query).scalar_one() for query in (active, held, dead)))
-
-
-def unknowns_seen(tx: Tx) -> list[UnknownSeen]:
-    """What waits for a person, newest first."""
-    rows = tx.execute(
-        select(
-            unknowns.c.kind, unknowns.c.activity_id, activities.c.attempt_id, unknowns.c.code,
-            unknowns.c.detail, age(unknowns.c.opened_at),
-        )
-        .join(
-            activities,
-            (activities.c.world_id == unknowns.c.world_id) & (activities.c.kind == unknowns.c.kind)
-            & (activities.c.activity_id == unknowns.c.activity_id),
-        )
-        .where(unknowns.c.decided_at.is_(None))
-        .order_by(unknowns.c.opened_at.desc()).limit(200)
-    )  # fmt: skip
-    return [UnknownSeen(*row) for row in rows]
 
 
 def repositories_seen(tx: Tx) -> list[RepositorySeen]:
