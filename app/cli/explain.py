@@ -10,11 +10,13 @@ from app.cli.budget_told import tell_budget
 from app.cli.follow import Follower, News
 from app.cli.shown import as_json, elapsed, painted, plain
 from app.cli.telling import journal_sentence, sentence
+from app.cli.waiting_told import words
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen, receipts_of
 from app.store.views.budget import budget_seen
 from app.store.views.finding import Found, find
 from app.store.views.story import Entry
+from app.store.views.waiting import waits_of
 from app.store.views.within import attempts_within
 
 
@@ -50,6 +52,7 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
     with store.begin() as tx:
         receipts = receipts_of(tx, seen)
         budget = budget_seen(tx, seen.world, seen.work_order)
+        waits = {one.step: words(one) for one in waits_of(tx, seen.world, seen.id)}
     print(painted(f"attempt {seen.id}, number {seen.number}: {plain(seen.title)}", "bold"))
     print(f"  of task {seen.task} ({seen.column}), work order {seen.work_order}, "
           f"repository {seen.repository_name} ({seen.repository})")  # fmt: skip
@@ -59,6 +62,8 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
         print()
         activity = f"  {step.kind}/{step.activity[:12]}" if step.activity else ""
         print(painted(f"step {step.name}: {step.state}", "bold") + activity)
+        if step.name in waits:
+            print(f"  {waits[step.name]}")
         for one in news:
             if one.step == step.name and (words := _words(one)):
                 print(f"  {elapsed(one.at - seen.created_at):>9}  {words}")

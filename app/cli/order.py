@@ -14,7 +14,13 @@ from app.domain.digest import text
 from app.domain.errors import BadInput
 from app.domain.identity import WorldId
 from app.domain.scope import check_patterns
-from app.domain.work_order import LONGEST_TITLE, Specification, shortened
+from app.domain.work_order import (
+    LONGEST_TITLE,
+    MOST_PARALLEL,
+    MergeStrategy,
+    Specification,
+    shortened,
+)
 from app.repository.mirror import Mirror, base_branch, open_mirror, refresh
 from app.repository.source import Source, inspect
 from app.store.engine import Store
@@ -49,6 +55,7 @@ class Dispatched:
 def read(
     repository: str, base: str | None, paths: tuple[str, ...], checks: tuple[str, ...],
     command: tuple[str, ...], title: str | None, timeout: timedelta, check_timeout: timedelta,
+    *, serial: bool = False,
 ) -> Order:  # fmt: skip
     """Check what was typed and look at the repository; nothing is changed, nothing is started."""
     for word in (*command, *checks, *paths):
@@ -63,9 +70,14 @@ def read(
             raise BadInput("a check is empty", hint="give --check a shell command")
     source = inspect(repository, base)
     name = _title(title, command)
+    merge = MergeStrategy.SERIAL if serial else MergeStrategy.PARALLEL
     return Order(
-        source, Specification(name, source.base, paths, command, checks, timeout, check_timeout)
-    )
+        source,
+        Specification(
+            name, source.base, paths, command, checks, timeout, check_timeout,
+            merge=merge, merge_bound=1 if serial else MOST_PARALLEL,
+        ),
+    )  # fmt: skip
 
 
 def carry_out(store: Store, home: Path, order: Order, principal: Principal) -> Dispatched:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from app.cli import failing
 from app.cli.pull_requests import fetch_command, unmistakable
 from app.cli.shown import elapsed, painted, plain
+from app.cli.waiting_told import words
 from app.store.engine import Store
 from app.store.views.artifacts import artifacts_of
 from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
 from app.store.views.fleet import repositories_seen
+from app.store.views.waiting import waits_of
 
 _DONE = ("done", "unchanged")
 _MOST_FILES = 20
@@ -39,6 +42,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         receipts = receipts_of(tx, seen)
         artifacts = artifacts_of(tx, world, attempt)
         repositories = repositories_seen(tx)
+        waits = waits_of(tx, world, attempt)
     author = observations.get("author", {})
     request = observations.get("pull_request", {}).get("pull_request")
     candidate = _object(author.get("candidate"))
@@ -66,6 +70,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
             for one in _list(observation.get("frictions"))
         ],
         "output": _object(author.get("execution")).get("output"),
+        "waits": [{**asdict(one), "words": words(one)} for one in waits],
         "unknown": unknown
         and {"step": unknown.name, "code": unknown.unknown, "detail": unknown.unknown_detail},
         "artifacts": artifacts,
@@ -89,6 +94,8 @@ def exit_code(seen: AttemptSeen) -> int:
 def tell(found: Mapping[str, Any]) -> None:
     """Print a summary for people."""
     print(_headline(found))
+    for wait in found["waits"]:
+        print(f"  {wait['words']}")
     for friction in found["frictions"]:
         print(f"  {plain(friction['code'])}: {plain(str(friction['detail']), 300)}")
     for advice in dict.fromkeys(ADVICE.get(one["code"], "") for one in found["frictions"]):

@@ -42,12 +42,15 @@ _SLOTS = 4
 @click.option(
     "--check-timeout", type=DURATION, default="10m", show_default=True, help="For each check."
 )
+@click.option(
+    "--serial", is_flag=True, help="Begin only while no other request on the base is open."
+)
 @click.option("--detach", is_flag=True, help="Print the attempt and leave the stack running.")
 @click.option("--json", "as_json", is_flag=True, help="One line for each event, a summary last.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
     repo: str, base: str | None, paths: tuple[str, ...], checks: tuple[str, ...], title: str | None,
-    timeout: timedelta, check_timeout: timedelta, detach: bool, as_json: bool,
+    timeout: timedelta, check_timeout: timedelta, serial: bool, detach: bool, as_json: bool,
     command: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run COMMAND on a fresh checkout of a repository, check what it changed, and open a request.
@@ -56,7 +59,9 @@ def command(
     """
     on_stop(signal.default_int_handler)
     settings = config.read()
-    wanted = order.read(repo, base, paths, checks, command, title, timeout, check_timeout)
+    wanted = order.read(
+        repo, base, paths, checks, command, title, timeout, check_timeout, serial=serial
+    )
     home.prepare(settings.home)
     with progress(as_json=as_json) as shown:
         if wanted.source.dirty:

@@ -28,6 +28,9 @@ SENTENCES: dict[str, str] = {
     "unknown.decided": "decided by {decided_by}: {decision}, {reason}",
     "result.staged": "its facts staged as one batch",
     "activity.settled": "settled by receipt {tick}",
+    "letter.kept": "dead letter {dead_letter_id} kept: {cause}, {detail}",
+    "letter.replayed": "dead letter {dead_letter_id} replayed by {actor} as {came}, "
+    "because: {reason}",
     "claim.refused": "delivery {delivery} refused: {verdict}",
 }
 
@@ -49,6 +52,9 @@ def sentence(entry: Entry) -> str:
     if entry.what == "claim.ended":
         cause, detail = _CAUSES.get(facts["end_cause"], facts["end_cause"]), facts["end_detail"]
         facts["end_cause"] = f"{cause}: {detail}" if detail else cause
+    if entry.what == "letter.replayed":
+        attempt, delivery = facts["attempt_id"], facts["delivery"]
+        facts["came"] = f"attempt {attempt}" if attempt else f"delivery {delivery}"
     return plain(SENTENCES[entry.what].format_map(facts), 400)
 
 
@@ -92,6 +98,8 @@ def _of_control(event: Written) -> str:
             return "waits for a person"
         case "human", state:
             return f"{state} by {value.get('actor')}{because}"
+        case "step", "waits":
+            return f"waits for a place: {value.get('for')}"
         case "step", state:
             outcome = f" ({value['outcome']})" if value.get("outcome") else ""
             return f"{state}{outcome}"

@@ -15,9 +15,11 @@ from app.cli.order import Dispatched
 from app.cli.parent import Parent, last_words
 from app.cli.progress import Progress
 from app.cli.shown import json_line
+from app.cli.waiting_told import words
 from app.domain.errors import DatabaseUnreachable, RedisUnreachable, SetupError, WrongState
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen
+from app.store.views.waiting import waits_of
 from app.transitions.cancel import cancel
 from app.transitions.change import LOCAL
 
@@ -53,6 +55,7 @@ class Watch:
     began: float = field(default_factory=time.monotonic)
     asked: float = 0.0
     said_queued: bool = False
+    said_waits: str = ""
 
 
 def to_the_end(watch: Watch, *, as_json: bool) -> int:
@@ -109,12 +112,29 @@ def _pause(watch: Watch, seen: AttemptSeen) -> None:
             hint=f"see {watch.home / 'logs' / name}.log; the attempt {seen.id} waits",
         )
     now = time.monotonic()
+    if _waits(watch, seen):
+        return
     is_claimed = any(step.fence for step in seen.steps)
     if is_claimed or watch.said_queued or now - watch.asked < _ASK_EVERY:
         return
     watch.asked = now
     if now - watch.began > (_OUR_START_UP if watch.parent else _START_UP):
         watch.said_queued = _say_if_nobody_works(watch)
+
+
+def _waits(watch: Watch, seen: AttemptSeen) -> bool:
+    """Whether a step waits for a place; why is said once, and again when it changes."""
+    if not any(step.waits for step in seen.steps):
+        return False
+    now = time.monotonic()
+    if now - watch.asked >= _ASK_EVERY:
+        watch.asked = now
+        with watch.store.begin() as tx:
+            told = "; ".join(words(one) for one in waits_of(tx, seen.world, seen.id))
+        if told and told != watch.said_waits:
+            watch.said_waits = told
+            watch.shown.say(told, code="waits")
+    return True
 
 
 def _say_if_nobody_works(watch: Watch) -> bool:

@@ -11,7 +11,7 @@ from app import config, logs
 from app.broker.publisher import Publisher
 from app.broker.redis import Broker
 from app.broker.topology import celery_app
-from app.dispatcher import loop, projector, reaper, relay, stager, ticker
+from app.dispatcher import loop, projector, reaper, relay, stager, ticker, watcher
 from app.dispatcher.loop import Turn
 from app.domain.errors import FencepostError
 from app.events import Moment, emit
@@ -50,6 +50,7 @@ def main() -> int:
         Turn("stage", functools.partial(stager.turn, store)),
         Turn("tick", functools.partial(ticker.turn, store)),
         Turn("reap", functools.partial(reaper.turn, store), every=SWEEP),
+        Turn("watch", functools.partial(watcher.turn, store, settings.home / "forge"), every=1.0),
         Turn("replace", functools.partial(reaper.replace_lost_messages, store, broker), every=1.0),
     ]
     emit(Moment.ROLE_STARTED, role="dispatcher")

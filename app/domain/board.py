@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.domain.bounds import Bound, Left
 from app.domain.digest import Json
 from app.domain.identity import ActivityId, Kind
 from app.domain.result import Outcome
@@ -94,6 +95,42 @@ class GateOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class StepWaits:
+    """A step that is ready waits for a place; without a bound it waits no longer (O08)."""
+
+    attempt: str
+    step: str
+    bound: Bound | None
+    at: str = ""  #: the repository, and after a space the base, where the bound is theirs
+
+
+@dataclass(frozen=True, slots=True)
+class WriterEntered:
+    """The attempt writes on this base, beside at most `bound` - 1 others (O08)."""
+
+    attempt: str
+    repository: str
+    base: str
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriterStays:
+    """The attempt is about to end, and its request is open."""
+
+    attempt: str
+    request: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriterLeft:
+    """The attempt no longer keeps others from its base."""
+
+    attempt: str
+    because: Left
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptEnded:
     """The attempt is over; a step that is unfinished all the same becomes `skipped` (O05)."""
 
@@ -109,4 +146,5 @@ class TaskMoved:
     column: Column
 
 
-Decision = StepEnded | StepDispatched | GateOpened | AttemptEnded | TaskMoved
+Writing = WriterEntered | WriterStays | WriterLeft
+Decision = StepEnded | StepDispatched | GateOpened | StepWaits | Writing | AttemptEnded | TaskMoved

@@ -15,7 +15,11 @@ from app.domain.board import (
     StepDispatched,
     StepEnded,
     StepState,
+    StepWaits,
     TaskMoved,
+    WriterEntered,
+    WriterLeft,
+    WriterStays,
 )
 from app.domain.digest import Json
 
@@ -59,7 +63,7 @@ class Told:
 
 
 def told_of(decision: Decision) -> Told | None:
-    """How a decision reads in its attempt's journal; a card's move is none of the attempt's."""
+    """How a decision reads in its attempt's journal; cards and bases are none of its own."""
     match decision:
         case StepDispatched(attempt, step, kind, activity):
             at = {"step": step, "state": StepState.DISPATCHED, "kind": kind, "activity": activity}
@@ -69,9 +73,12 @@ def told_of(decision: Decision) -> Told | None:
             return Told(attempt, EventType.STEP, ended)
         case GateOpened(attempt, step):
             return Told(attempt, EventType.HUMAN, {"step": step, "state": "open"})
+        case StepWaits(attempt, step, bound):
+            waits: dict[str, Json] = {"step": step, "state": "waits", "for": bound}
+            return Told(attempt, EventType.STEP, waits) if bound else None
         case AttemptEnded(attempt, outcome):
             return Told(attempt, _ENDINGS[outcome], {"outcome": outcome})
-        case TaskMoved():
+        case TaskMoved() | WriterEntered() | WriterStays() | WriterLeft():
             return None
         case _:
             assert_never(decision)

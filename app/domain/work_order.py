@@ -17,6 +17,8 @@ COMPONENT = "WorkOrder"
 
 LONGEST_TITLE = 200
 
+MOST_PARALLEL = 1_000  #: open requests on one base
+
 #: The failure classes that are retried by themselves, so that a work order can tighten them (T09).
 RETRIED = ("transient", "capacity", "lost_worker")
 
@@ -72,6 +74,21 @@ class RetryRule:
         """The canonical form."""
         backoff = None if self.backoff is None else _seconds(self.backoff)
         return {"attempts": self.attempts, "backoff_s": backoff}
+
+    def tightened(self, other: RetryRule) -> RetryRule:
+        """Both at once: fewer attempts, and the longer pause."""
+        pauses = [pause for pause in (self.backoff, other.backoff) if pause is not None]
+        return RetryRule(min(self.attempts, other.attempts), max(pauses, default=None))
+
+
+def tightest(
+    rules: Mapping[str, RetryRule], more: Mapping[str, RetryRule]
+) -> Mapping[str, RetryRule]:
+    """Both sets of rules at once, by failure class; where both speak of a class, both hold."""
+    found = dict(rules)
+    for name, rule in more.items():
+        found[name] = rule.tightened(found[name]) if name in found else rule
+    return found
 
 
 @dataclass(frozen=True, slots=True)

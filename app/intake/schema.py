@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from app.domain.duration import PATTERN
-from app.domain.work_order import LONGEST_TITLE, RETRIED
+from app.domain.work_order import LONGEST_TITLE, MOST_PARALLEL, RETRIED
 from app.workflow.graph import MOST_STEPS, StepKind
 
 Schema = dict[str, Any]
@@ -36,6 +36,12 @@ _COMMAND: Final = {
 _CHECKS: Final = _list(_text(pattern="\\S", title="a shell command"), 100)
 _GLOBS: Final = _list(_text(1_000), 1_000)
 
+_RETRY: Final = _object(
+    {"attempts": {"type": "integer", "minimum": 0, "maximum": 100}, "backoff": _DURATION},
+    required=["attempts"],
+)
+_RULES: Final = _object(dict.fromkeys(RETRIED, _RETRY), description="By failure class.")
+
 _STEP: Final = _object(
     {
         "name": _text(40, pattern="^[a-z][a-z0-9_]*$", title="a lower-case word"),
@@ -45,17 +51,10 @@ _STEP: Final = _object(
         "command": _COMMAND | {"description": "For an author without one: the work order's."},
         "checks": _CHECKS | {"description": "For an author without any: the work order's."},
         "outputs": {"type": "object", "description": "The JSON Schema of what the step writes."},
-        "retry": _object(
-            {"attempts": {"type": "integer", "minimum": 0, "maximum": 100}}, required=["attempts"]
-        ),
+        "retry": _RULES,
     },
     required=["name", "kind"],
 )
-_RETRY: Final = _object(
-    {"attempts": {"type": "integer", "minimum": 0, "maximum": 100}, "backoff": _DURATION},
-    required=["attempts"],
-)
-
 SCHEMA: Final[Schema] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Fencepost work order",
@@ -100,11 +99,11 @@ SCHEMA: Final[Schema] = {
             "merge": {
                 "type": ["string", "object"], "pattern": "^serial$",
                 "title": "serial, or {parallel: N}",
-                "properties": {"parallel": _count(1_000)},
+                "properties": {"parallel": _count(MOST_PARALLEL)},
                 "required": ["parallel"], "additionalProperties": False,
                 "description": "How many requests on one base may be open at once; else serial.",
             },
-            "retry": _object(dict.fromkeys(RETRIED, _RETRY), description="By failure class."),
+            "retry": _RULES,
             "second_person": {
                 "type": "boolean", "description": "Its author may not approve it; else false.",
             },

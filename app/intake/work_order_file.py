@@ -17,14 +17,13 @@ from app.domain.work_order import (
     Agent,
     Budget,
     MergeStrategy,
-    RetryRule,
     Specification,
     shortened,
 )
 from app.intake import checking
 from app.intake.document import Document, parse
 from app.intake.fault import Fault, Unreadable, unfit
-from app.intake.workflow import definition, words, workflow_faults
+from app.intake.workflow import definition, rule_of, words, workflow_faults
 
 _TIMEOUT, _CHECK_TIMEOUT = timedelta(minutes=30), timedelta(minutes=10)
 _DURATIONS = ("timeout", "check_timeout", "wall_time", "backoff")
@@ -83,7 +82,7 @@ def _leaf_faults(document: Document, value: Mapping[str, Any]) -> Iterator[Fault
         if isinstance(one, Decimal) and path != ("budget", "cost"):
             words = f"{name} is a whole number, not {one}"
             yield Fault(document.place(path), "wrong_type", words)
-        if path[0] in ("limits", "budget", "retry") and path[-1] in _DURATIONS:
+        if path[-1] in _DURATIONS and {"limits", "budget", "retry"}.intersection(path):
             try:
                 duration(one)
             except BadInput as fault:
@@ -123,7 +122,7 @@ def _read(value: Mapping[str, Any]) -> WorkOrderFile:
         budget=_budget(value.get("budget", {})),
         merge=MergeStrategy.SERIAL if merge == "serial" else MergeStrategy.PARALLEL,
         merge_bound=1 if merge == "serial" else merge["parallel"],
-        retry={name: _rule(rule) for name, rule in value.get("retry", {}).items()},
+        retry={name: rule_of(rule) for name, rule in value.get("retry", {}).items()},
         second_person=value.get("second_person", False),
     )
     return WorkOrderFile(value.get("repository", "."), value.get("base"), specification)
@@ -138,8 +137,3 @@ def _budget(value: Mapping[str, Any]) -> Budget:
         tokens=value.get("tokens"),
         repeated_failures=value.get("repeated_failures"),
     )
-
-
-def _rule(value: Mapping[str, Any]) -> RetryRule:
-    backoff = duration(value["backoff"]) if "backoff" in value else None
-    return RetryRule(value["attempts"], backoff)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.domain.duration import duration
+from app.domain.work_order import RetryRule
 from app.intake.document import Document
 from app.intake.fault import Fault
 from app.workflow.graph import StepKind, WorkflowFault, compile_workflow
@@ -32,6 +34,12 @@ def workflow_faults(document: Document, value: Mapping[str, Any]) -> Iterator[Fa
         yield Fault(place, fault.code, fault.message)
 
 
+def rule_of(value: Mapping[str, Any]) -> RetryRule:
+    """A rule for the retries of one failure class, as it is written in a file."""
+    backoff = duration(value["backoff"]) if "backoff" in value else None
+    return RetryRule(value["attempts"], backoff)
+
+
 def words(command: str | list[str]) -> list[str]:
     """A command as its words; a line is for the shell."""
     return ["sh", "-c", command] if isinstance(command, str) else list(command)
@@ -46,4 +54,6 @@ def _step(step: Mapping[str, Any], order: Mapping[str, Any]) -> dict[str, Any]:
         filled["command"] = words(command)
     if checks is not None:
         filled["checks"] = list(checks)
+    if "retry" in step:
+        filled["retry"] = {name: rule_of(one).value() for name, one in step["retry"].items()}
     return filled

@@ -102,10 +102,14 @@ def pull_request_request(data: bytes) -> PullRequestRequest:
 
 def retry_rules(data: bytes) -> Mapping[str, RetryRule]:
     """How the work order behind an admitted request tightens the policy of retries (T09)."""
-    rules = _object(data).get("retry", {})
-    if not isinstance(rules, Mapping):
+    return rules_from(_object(data).get("retry", {}))
+
+
+def rules_from(value: Json) -> Mapping[str, RetryRule]:
+    """Rules by failure class, from their canonical form."""
+    if not isinstance(value, Mapping):
         raise UnfitInput("retry: an object is expected")
-    return {name: _rule(mapping(rules, name)) for name in rules}
+    return {name: _rule(mapping(value, name)) for name in value}
 
 
 def _rule(value: Mapping[str, Json]) -> RetryRule:

@@ -8,6 +8,7 @@ from typing import cast
 from sqlalchemy import Row, insert, select, update
 
 from app.domain.board import AttemptOutcome, GateOpened, StepDispatched, StepEnded, StepState
+from app.domain.bounds import Bound
 from app.domain.digest import Json, canonical, digest, parse
 from app.domain.errors import NotFound
 from app.domain.identity import WorldId
@@ -15,7 +16,9 @@ from app.domain.result import Outcome
 from app.store import clock
 from app.store.engine import Tx
 from app.store.schema import attempts, gates, steps
-from app.workflow.progress import Came
+from app.workflow.progress import Came, Waits
+
+_WAITS_NO_MORE = {"waits_for": None, "waits_at": None, "waits_since": None}
 
 
 def latest(tx: Tx, world: WorldId, task_id: str) -> Row[tuple[object, ...]] | None:
@@ -67,7 +70,7 @@ def dispatch_step(tx: Tx, world: WorldId, step: StepDispatched) -> None:
     tx.execute(
         update(steps).where(steps.c.world_id == world, steps.c.attempt_id == step.attempt)
         .where(steps.c.name == step.step)
-        .values(state=StepState.DISPATCHED, activity_id=step.activity)
+        .values(state=StepState.DISPATCHED, activity_id=step.activity, **_WAITS_NO_MORE)
     )  # fmt: skip
 
 
@@ -76,7 +79,10 @@ def end_step(tx: Tx, world: WorldId, ended: StepEnded) -> None:
     tx.execute(
         update(steps).where(steps.c.world_id == world, steps.c.attempt_id == ended.attempt)
         .where(steps.c.name == ended.step)
-        .values(state=ended.state, outcome=ended.outcome, outputs=canonical(ended.outputs))
+        .values(
+            state=ended.state, outcome=ended.outcome, outputs=canonical(ended.outputs),
+            **_WAITS_NO_MORE,
+        )
     )  # fmt: skip
 
 
@@ -114,7 +120,7 @@ def end(tx: Tx, world: WorldId, attempt_id: str, outcome: AttemptOutcome) -> Non
     tx.execute(
         update(steps).where(steps.c.world_id == world, steps.c.attempt_id == attempt_id)
         .where(steps.c.state.in_([StepState.PENDING, StepState.DISPATCHED]))
-        .values(state=StepState.SKIPPED)
+        .values(state=StepState.SKIPPED, **_WAITS_NO_MORE)
     )  # fmt: skip
 
 
@@ -135,6 +141,7 @@ def came(tx: Tx, world: WorldId, attempt_id: str) -> dict[str, Came]:
             StepState(row.state),
             Outcome(row.outcome) if row.outcome else None,
             cast("Mapping[str, Json]", parse(row.outputs)) if row.outputs else {},
+            Waits(Bound(row.waits_for), row.waits_at, row.waits_since) if row.waits_for else None,
         )
         for row in step_rows(tx, world, attempt_id)
     }

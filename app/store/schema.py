@@ -40,6 +40,19 @@ When = DateTime(timezone=True)
 
 metadata = MetaData(schema="fencepost")
 
+
+def _keyed() -> tuple[Column[str], ...]:
+    """The key of an activity."""
+    return tuple(
+        Column(name, Text, primary_key=True) for name in ("world_id", "kind", "activity_id")
+    )
+
+
+def _fenced() -> tuple[Column[str] | Column[int], ...]:
+    """The key of what one claim writes."""
+    return (*_keyed(), Column("fence", BigInteger, primary_key=True))
+
+
 installation = Table(
     "installation",
     metadata,
@@ -208,6 +221,23 @@ steps = Table(
     Column("state", Text, nullable=False),
     Column("outcome", Text),
     Column("outputs", LargeBinary),
+    Column("waits_for", Text),
+    Column("waits_at", Text),
+    Column("waits_since", When),
+)
+
+writers = Table(
+    "writers",
+    metadata,
+    Column("world_id", Text, primary_key=True),
+    Column("attempt_id", Text, primary_key=True),
+    Column("repository_id", Text, nullable=False),
+    Column("base", Text, nullable=False),
+    Column("bound", Integer, nullable=False),
+    Column("tick", BigInteger, nullable=False),
+    Column("request", Integer),
+    Column("left_tick", BigInteger),
+    Column("left_because", Text),
 )
 
 gates = Table(
@@ -227,9 +257,7 @@ gates = Table(
 activities = Table(
     "activities",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("attempt_id", Text, nullable=False),
     Column("request", LargeBinary, nullable=False),
     Column("request_digest", Sha256, nullable=False),
@@ -244,10 +272,7 @@ activities = Table(
 claims = Table(
     "claims",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
-    Column("fence", BigInteger, primary_key=True),
+    *_fenced(),
     Column("token_hash", Sha256, nullable=False),
     Column("worker", Text, nullable=False),
     Column("delivery", BigInteger),
@@ -262,9 +287,7 @@ claims = Table(
 deliveries = Table(
     "deliveries",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("number", BigInteger, primary_key=True),
     Column("cause", Text, nullable=False),
     Column("priority", Integer, nullable=False),
@@ -279,9 +302,7 @@ deliveries = Table(
 bindings = Table(
     "bindings",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("operation_id", Text, nullable=False),
     Column("recorded_at", When, nullable=False),
@@ -290,10 +311,7 @@ bindings = Table(
 starts = Table(
     "starts",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
-    Column("fence", BigInteger, primary_key=True),
+    *_fenced(),
     Column("sha", Text, nullable=False),
     Column("recorded_at", When, nullable=False),
 )
@@ -301,10 +319,7 @@ starts = Table(
 effect_calls = Table(
     "effect_calls",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
-    Column("fence", BigInteger, primary_key=True),
+    *_fenced(),
     Column("n", Integer, primary_key=True),
     Column("call", Text, nullable=False),
     Column("request", LargeBinary, nullable=False),
@@ -315,9 +330,7 @@ effect_calls = Table(
 effect_answers = Table(
     "effect_answers",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("call_fence", BigInteger, primary_key=True),
     Column("n", Integer, primary_key=True),
@@ -330,10 +343,7 @@ effect_answers = Table(
 events = Table(
     "events",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
-    Column("fence", BigInteger, primary_key=True),
+    *_fenced(),
     Column("n", Integer, primary_key=True),
     Column("attempt_id", Text, nullable=False),
     Column("sequence", BigInteger, nullable=False),
@@ -346,10 +356,7 @@ events = Table(
 artifacts = Table(
     "artifacts",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
-    Column("fence", BigInteger, primary_key=True),
+    *_fenced(),
     Column("name", Text, primary_key=True),
     Column("attempt_id", Text, nullable=False),
     Column("media_type", Text, nullable=False),
@@ -395,9 +402,7 @@ payloads = Table(
 results = Table(
     "results",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("digest", Sha256, nullable=False),
     Column("outcome", Text, nullable=False),
@@ -407,10 +412,7 @@ results = Table(
 unknowns = Table(
     "unknowns",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
-    Column("fence", BigInteger, primary_key=True),
+    *_fenced(),
     Column("code", Text, nullable=False),
     Column("detail", Text, nullable=False),
     Column("opened_at", When, nullable=False),
@@ -423,9 +425,7 @@ unknowns = Table(
 ends = Table(
     "ends",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("outcome", Text, nullable=False),
     Column("ended_at", When, nullable=False),
@@ -434,9 +434,7 @@ ends = Table(
 staged_batches = Table(
     "staged_batches",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("result_digest", Sha256, primary_key=True),
     Column("bytes", LargeBinary, nullable=False),
     Column("digest", Sha256, nullable=False),
@@ -447,9 +445,7 @@ staged_batches = Table(
 settlements = Table(
     "settlements",
     metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("activity_id", Text, primary_key=True),
+    *_keyed(),
     Column("result_digest", Sha256, nullable=False),
     Column("tick", BigInteger, nullable=False),
     Column("marker_digest", Sha256, nullable=False),

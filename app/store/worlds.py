@@ -70,6 +70,12 @@ def lock(tx: Tx, world: WorldId) -> WorldRow:
     )
 
 
+def settings(tx: Tx, world: WorldId) -> Mapping[str, Json]:
+    """What a world's owner has declared, for readers."""
+    found = tx.execute(select(worlds.c.settings).where(worlds.c.world_id == world)).scalar_one()
+    return cast("Mapping[str, Json]", parse(found))
+
+
 def set_settings(tx: Tx, world: WorldId, settings: Mapping[str, Json]) -> None:
     """Replace what a world's owner has declared."""
     tx.execute(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from app.domain.board import AttemptEnded, AttemptOutcome, Column, StepEnded, StepState, TaskMoved
 from app.domain.digest import Json, parse
+from app.domain.identity import EntityId
 from app.kinds.order import is_canceled, is_paused, order_of
 from app.store import attempts, board
 from app.transitions.change import DISPATCHER, Change
+from app.transitions.place import leave, take, wait
 from app.transitions.step import dispatch_step
-from app.workflow.graph import StepKind, compile_workflow
-from app.workflow.progress import after
+from app.workflow.graph import Graph, StepKind, compile_workflow
+from app.workflow.progress import Came, after
 
 #: Where the task's card hangs once its attempt has ended.
 _COLUMNS = {
@@ -44,10 +46,30 @@ def advance(change: Change, attempt_id: str) -> None:
                 tx, world.id, attempt_id, name, "canceled", DISPATCHER, "the attempt ended"
             )
         change.decide(StepEnded(attempt_id, name, state))
-    for name in now.dispatch:
-        dispatch_step(change, task, order_of(world, task, attempt_id), graph.step(name))
+    _dispatch(change, task, attempt_id, graph, came, now.dispatch)
+    ended = {name for name, _ in now.end}
+    for name, step in came.items():
+        if step.waits is not None and name not in ended.union(now.dispatch):
+            wait(change, attempt_id, name, step, None)  # it was paused
     if now.outcome is not None:
+        leave(change, task, attempt_id)
         proposed = any(step.kind is StepKind.PULL_REQUEST for step in graph.steps)
         done = Column.REVIEW if proposed else Column.DONE
         column = _COLUMNS.get(now.outcome, done)
         change.decide(AttemptEnded(attempt_id, now.outcome), TaskMoved(attempt_id, column))
+
+
+def _dispatch(
+    change: Change, task: EntityId, attempt_id: str, graph: Graph, came: Mapping[str, Came],
+    ready: Collection[str],
+) -> None:  # fmt: skip
+    """Dispatch the ready steps that have a place; the others wait, and say for what (O08)."""
+    at_work = any(
+        step.state is StepState.DISPATCHED and graph.step(name).kind is not StepKind.GATE
+        for name, step in came.items()
+    )
+    for name in ready:
+        order, step = order_of(change.world, task, attempt_id), graph.step(name)
+        if take(change, order, step, came[name], is_at_work=at_work):
+            dispatch_step(change, task, order, step)
+            at_work = at_work or step.kind is not StepKind.GATE

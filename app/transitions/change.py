@@ -14,7 +14,11 @@ from app.domain.board import (
     GateOpened,
     StepDispatched,
     StepEnded,
+    StepWaits,
     TaskMoved,
+    WriterEntered,
+    WriterLeft,
+    WriterStays,
 )
 from app.domain.card import check_move, like_ready
 from app.domain.digest import Json, canonical, text
@@ -22,7 +26,7 @@ from app.domain.event import EventType, Told, told_of
 from app.domain.identity import WorldId
 from app.domain.transition import Hand
 from app.domain.world import World
-from app.store import attempts, board, clock, journal, worlds
+from app.store import attempts, board, bounds, clock, journal, worlds
 from app.store.engine import Tx
 from app.store.worlds import Receipt, WorldRow
 
@@ -92,6 +96,10 @@ def _carry_out(tx: Tx, world: World, decision: Decision) -> Mapping[str, Json]:
             attempts.dispatch_step(tx, world.id, decision)
         case GateOpened():
             attempts.open_gate(tx, world.id, world.tick, decision)
+        case StepWaits():
+            bounds.set_waiting(tx, world.id, decision)
+        case WriterEntered() | WriterStays() | WriterLeft():
+            bounds.write(tx, world.id, world.tick, decision)
         case AttemptEnded(attempt, outcome):
             attempts.end(tx, world.id, attempt, outcome)
         case TaskMoved(attempt, column):

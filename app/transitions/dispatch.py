@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.board import AttemptOutcome, Column, TaskMoved, WorkOrderState
+from app.domain.bounds import bound_of
 from app.domain.budget import budget_of, exhausted, told
 from app.domain.card import like_ready
 from app.domain.digest import Json, canonical, text
@@ -165,6 +166,7 @@ def _put_order(
         "timeout_s": integer(spec, "timeout_s"),
         "check_timeout_s": integer(spec, "check_timeout_s"),
         "retry": mapping(spec, "retry"),
+        "merge_bound": bound_of(spec),
         "author": {
             "name": "Fencepost",
             "email": "fencepost@localhost",

@@ -10,6 +10,7 @@ from app.domain.identity import WorldId
 from app.store import idempotency, worlds
 from app.store.engine import Store
 from app.transitions.change import Change, Command, changing
+from app.transitions.waiting import go_on
 
 Act = Callable[[Change], Mapping[str, Json]]
 
@@ -38,6 +39,7 @@ def perform(store: Store, world: WorldId, command: Command, act: Act) -> Mapping
             return known.answer
         with changing(tx, world, command) as change:
             change.answer = act(change)
+            go_on(change)
             tick = change.world.tick
         if command.key is not None:
             idempotency.keep(tx, world, command.key, asked, change.answer, tick)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from app.domain.bounds import limits_of
 from app.domain.card import like_ready
 from app.domain.digest import Json
 from app.domain.errors import BadInput
@@ -13,7 +14,7 @@ from app.store.engine import Store
 from app.transitions.change import Change, Command
 from app.transitions.perform import perform
 
-KNOWN = ("like_ready",)
+KNOWN = ("like_ready", "concurrency", "repository_concurrency")
 
 
 def set_world(
@@ -22,11 +23,14 @@ def set_world(
 ) -> None:  # fmt: skip
     """Change the settings that are named and keep the others; one that is not known is BadInput.
 
-    `like_ready`: columns from which tasks may be dispatched as from Ready (T02).
+    `like_ready`: columns from which tasks may be dispatched as from Ready (T02). `concurrency`,
+    `repository_concurrency`: how many attempts may be at work at once in the world, and in each of
+    its repositories (O08); null lifts the limit. What waits for a place goes on at once.
     """
     if unknown := sorted(set(settings) - set(KNOWN)):
         raise BadInput(f"no such setting: {', '.join(unknown)}", hint=f"known: {', '.join(KNOWN)}")
     like_ready(settings)
+    limits_of(settings)
 
     def act(change: Change) -> dict[str, Json]:
         before = worlds.lock(change.tx, world).settings

@@ -9,10 +9,11 @@ from app.domain.board import GateOpened, StepDispatched
 from app.domain.digest import Json
 from app.domain.errors import UnfitInput
 from app.domain.identity import ActivityId, ActivityKey, EntityId, Kind, dispatch_id, operation_id
-from app.domain.work_order import slug
+from app.domain.work_order import slug, tightest
 from app.domain.world import Fact, World
 from app.kinds import author, command, evidence, pull_request
 from app.kinds.reading import integer, mapping, string
+from app.kinds.request import rules_from
 from app.transitions.change import Change
 from app.workflow.graph import Step, StepKind
 
@@ -60,7 +61,7 @@ def _command(world: World, task: EntityId, order: Mapping[str, Json], step: Step
     entity = world.spawn()
     world.relate(entity, "PartOfMission", task)
     named = _named(world, command.NAME, entity, 1, order, step)
-    candidate = _candidate(world, task, string(order, "attempt"))
+    candidate = candidate_of(world, task, string(order, "attempt"))
     base = mapping(order, "base")
     if candidate is not None:
         base = {"branch": base["branch"], "sha": string(candidate.value, "head")}
@@ -69,7 +70,7 @@ def _command(world: World, task: EntityId, order: Mapping[str, Json], step: Step
 
 
 def _pull_request(world: World, task: EntityId, order: Mapping[str, Json], step: Step) -> Fact:
-    candidate = _candidate(world, task, string(order, "attempt"))
+    candidate = candidate_of(world, task, string(order, "attempt"))
     dispatched = world.fact(task, author.DISPATCH)
     if candidate is None or dispatched is None:
         raise UnfitInput(f"step {step.name} has no candidate to propose")
@@ -89,7 +90,6 @@ def _pull_request(world: World, task: EntityId, order: Mapping[str, Json], step:
         "title": string(order, "title"),
         "body": evidence.body(world, dispatched.value, candidate, ran),
         "author": mapping(order, "author"),
-        "retry": mapping(order, "retry"),
     }
     return world.put(candidate.entity, pull_request.DISPATCH, 1, value)
 
@@ -104,6 +104,7 @@ def _named(
         "sequence": sequence,
         "step": step.name,
         "operation": operation_id(ActivityKey(world.id, kind, activity), provider),
+        "retry": _retry(order, step),
     }
 
 
@@ -111,7 +112,12 @@ def _work(step: Step) -> dict[str, Json]:
     return {"command": list(step.command), "checks": list(step.checks), "outputs": step.outputs}
 
 
-def _candidate(world: World, task: EntityId, attempt: str) -> Fact | None:
+def _retry(order: Mapping[str, Json], step: Step) -> dict[str, Json]:
+    rules = tightest(rules_from(mapping(order, "retry")), step.retry)
+    return {name: rule.value() for name, rule in rules.items()}
+
+
+def candidate_of(world: World, task: EntityId, attempt: str) -> Fact | None:
     """The newest candidate of the task, if this attempt made it."""
     for entity in reversed(world.sources(task, "CandidateFor")):
         for execution in world.targets(entity, "AuthoredBy"):

@@ -14,6 +14,7 @@ from app.store.engine import Store, Tx
 from app.store.results import StagedBatch
 from app.transitions.advance import advance
 from app.transitions.change import DISPATCHER, Change, Command, changing
+from app.transitions.waiting import go_on
 
 
 def tick(store: Store, world: WorldId) -> int:
@@ -30,6 +31,7 @@ def tick(store: Store, world: WorldId) -> int:
                 consumed = sum(_consume(tx, change, batch) for batch in waiting)
                 if not consumed:
                     raise _NoTick
+                go_on(change)
     except _NoTick:
         return 0
     emit(Moment.TICKED, world=world, tick=change.world.tick, batches=consumed)

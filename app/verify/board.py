@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from app.domain.digest import Json, canonical
 from app.store import schema
-from app.verify import decisions, steps, verbs
+from app.verify import bounds, budgets, decisions, steps, verbs
 from app.verify.finding import AnyRow, Finding, Unread, against
 from app.verify.reading import Stream, World, value_of
 from app.verify.replay import UNSAID, Board
@@ -30,6 +30,8 @@ def check(world: World) -> Iterator[Finding]:
     yield from _tasks(world, board)
     yield from _attempts(world, board)
     yield from steps.check(world, board)
+    yield from bounds.check(world, board)
+    yield from budgets.check(world, board)
 
 
 def _orders(world: World, board: Board) -> Iterator[Finding]:

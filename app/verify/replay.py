@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -47,6 +48,7 @@ class Step:
     outputs: Json = None
     gate: int | None = None  #: the tick that let it wait for a person
     decision: tuple[str, str] | None = None  #: what was decided, and by whom
+    waits: tuple[str, str] | None = None  #: for which bound, and where
     began: int = 0  #: in which turn, of all decisions of the world
     ended: int = 0
 
@@ -56,6 +58,8 @@ class Attempt:
     """An attempt, as far as it was told."""
 
     task: str
+    order: str = ""
+    approved: str | None = None  #: the digest that was approved when it began
     outcome: str | None = None
     canceled: bool = False  #: it was asked for
     steps: dict[str, Step] = field(default_factory=dict)
@@ -63,6 +67,18 @@ class Attempt:
     def step(self, name: str) -> Step:
         """A step; one that was not told of yet is pending."""
         return self.steps.setdefault(name, Step("pending"))
+
+
+@dataclass(slots=True)
+class Writer:
+    """A writer of a base, as far as it was told."""
+
+    repository: str
+    base: str
+    bound: int
+    entered: int  #: the tick
+    request: int | None = None
+    left: tuple[int, str] | None = None  #: the tick, and why
 
 
 @dataclass(slots=True)
@@ -74,6 +90,9 @@ class Board:
     orders: dict[str, Order] = field(default_factory=dict)
     cards: dict[str, Card] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)
+    writers: dict[str, Writer] = field(default_factory=dict)
+    here: dict[tuple[str, str], set[str]] = field(default_factory=dict)  #: those of a base now
+    at_work: Counter[str] = field(default_factory=Counter)  #: attempt → steps that run
 
     def runnable(self) -> frozenset[str]:
         """The columns from which a task may be run; a world's settings may add some."""

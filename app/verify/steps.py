@@ -70,6 +70,9 @@ def _step(row: AnyRow, told: Attempt) -> Iterator[Finding]:
         yield against("L10", schema.steps, row, what)
     if row.activity_id != step.activity or step.kind not in (None, row.kind):
         yield against("L10", schema.steps, row, "its activity is not the one that was dispatched")
+    waits = None if row.waits_for is None else (row.waits_for, row.waits_at)
+    if waits != step.waits:
+        yield against("O08", schema.steps, row, f"it waits for {waits}, not for {step.waits}")
     expected = None if step.outputs is None else canonical(step.outputs)
     if (None if row.outputs is None else bytes(row.outputs)) != expected:
         yield against("L10", schema.steps, row, "its outputs are not those of its receipt")

@@ -108,7 +108,8 @@ def _dispatch(board: Board, receipt: Said) -> Iterator[str]:
         yield f"attempt {attempt} begins again"
     yield from _first_or_retry(board, card, verb, text(receipt, "reason"))
     card.attempts.append(attempt)
-    board.attempts[attempt] = Attempt(task)
+    approved = board.orders[card.order].approved if card.order in board.orders else None
+    board.attempts[attempt] = Attempt(task, card.order, approved)
 
 
 def _first_or_retry(board: Board, card: Card, verb: str, reason: str) -> Iterator[str]:
@@ -163,7 +164,7 @@ def _unknown(board: Board, receipt: Said) -> Iterator[str]:
 
 
 #: Verbs that leave the board as it is, but for their decisions.
-STATELESS = frozenset({"add_repository", "observe", "pause", "resume"})
+STATELESS = frozenset({"add_repository", "observe", "observe_requests", "pause", "resume"})
 #: One that is in neither leaves what it names UNSAID.
 VERBS: dict[str, Callable[[Board, Said], Iterator[str]]] = {
     "draft": _draft,

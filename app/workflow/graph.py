@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 
 from app.domain.digest import Json
 from app.domain.errors import BadInput
+from app.domain.work_order import RETRIED, RetryRule
 from app.workflow import condition, contract
 
 MOST_STEPS = 200
@@ -52,6 +54,7 @@ class Step:
     command: tuple[str, ...]
     checks: tuple[str, ...]
     outputs: Mapping[str, Json] | None  #: the JSON Schema of what it writes
+    retry: Mapping[str, RetryRule] = field(default_factory=dict)  #: tightens the work order's (T09)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,23 @@ def _step(value: Json) -> Step:
         command=_words(value, "command", name),
         checks=_words(value, "checks", name),
         outputs=outputs if isinstance(outputs, Mapping) else None,
+        retry=_retry(value, name),
     )
+
+
+def _retry(value: Mapping[str, Json], node: str) -> dict[str, RetryRule]:
+    written = value.get("retry") or {}
+    if not isinstance(written, Mapping) or not set(written) <= set(RETRIED):
+        raise _fault("bad_retry", node, f"retry is by failure class: {', '.join(RETRIED)}")
+    return {name: _rule(rule, node) for name, rule in written.items()}
+
+
+def _rule(rule: Json, node: str) -> RetryRule:
+    said = rule if isinstance(rule, Mapping) else {}
+    tries, pause = said.get("attempts"), said.get("backoff_s")
+    if type(tries) is not int or tries < 0 or not (pause is None or type(pause) is int):
+        raise _fault("bad_retry", node, "a rule has attempts, from 0 on, and may have backoff_s")
+    return RetryRule(tries, None if pause is None else timedelta(seconds=pause))
 
 
 def _words(value: Mapping[str, Json], field: str, node: str) -> tuple[str, ...]:
@@ -176,10 +195,10 @@ def _check_condition(graph: Graph, step: Step, by_name: Mapping[str, Step]) -> N
         references = condition.references(step.when)
     except condition.BadCondition as fault:
         raise _fault("bad_condition", step.name, str(fault)) from None
-    for name, field in references:
+    for name, asked in references:
         if name not in by_name or step.name not in graph.below([name]):
             raise _fault("bad_condition", step.name, f"{name} does not run before it")
-        if field == "outputs" and by_name[name].outputs is None:
+        if asked == "outputs" and by_name[name].outputs is None:
             raise _fault(
                 "missing_output_contract", name, f"{step.name} reads its outputs; declare them"
             )

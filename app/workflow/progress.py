@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from app.domain.board import AttemptOutcome, StepState
+from app.domain.bounds import Bound
 from app.domain.digest import Json
 from app.domain.result import Outcome
 from app.workflow import condition
@@ -19,12 +21,22 @@ _STOPS = (StepState.FAILED, StepState.CANCELED)
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """What a step that is ready waits for (O08)."""
+
+    bound: Bound
+    at: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Came:
     """How far one step has come."""
 
     state: StepState
     outcome: Outcome | None = None
     outputs: Mapping[str, Json] = field(default_factory=dict)
+    waits: Waits | None = None
 
 
 @dataclass(frozen=True, slots=True)

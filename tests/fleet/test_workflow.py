@@ -122,3 +122,28 @@ def test_a_paused_attempt_starts_no_further_step_until_it_is_resumed(stack: Stac
     resume(stack.store, stack.world, LOCAL, one.id, "it is open again")
 
     stack.until(lambda: states(stack, one)["ask"] == "dispatched")
+
+
+@pytest.mark.contract("O06", "O12")
+def test_a_killed_dispatcher_is_replaced_by_two_in_the_middle_of_everything(stack: Stack) -> None:
+    """Three graphs under way, two at once, one of those killed too: each step ran once."""
+    (stack.outside / "fixed").touch()
+    attempts = []
+    for _ in range(3):
+        task, base = stack.ready("unused", workflow=diamond(stack))
+        new = dispatch(stack.store, stack.world, LOCAL, task, base)
+        attempts.append(Attempt(stack.world, task, new))
+    alone = stack.start_dispatcher()
+    stack.start_worker()
+    stack.until(lambda: stack.count("write") >= 1)
+
+    alone.kill()
+    others = [stack.start_dispatcher(), stack.start_dispatcher()]
+    stack.until(lambda: all(states(stack, one)["ask"] == "dispatched" for one in attempts))
+    for one in attempts:
+        decide(stack.store, stack.world, LOCAL, one.id, "ask", "it is fine", approved=True)
+    others[0].kill()
+
+    stack.until(lambda: all(stack.seen(one).outcome == "done" for one in attempts))
+    assert stack.count("write") == 3
+    assert len(stack.seen(attempts[0]).requests) == 3  # of the repository that they share

@@ -30,7 +30,7 @@ workflow:
       command: ruff check
       needs: [author]
       outputs: {type: object, properties: {risk: {type: integer}}}
-      retry: {attempts: 1}
+      retry: {transient: {attempts: 1, backoff: 2m}}
     - {name: look, kind: gate, needs: [lint], when: steps.lint.outputs.risk > `3`}
     - {name: propose, kind: pull_request, needs: [look]}
 budget: {attempts: 3, wall_time: 2h, cost: 2.50, tokens: 100000, repeated_failures: 2}
@@ -79,6 +79,7 @@ def test_everything_that_can_be_written_is_read() -> None:
     assert author["command"] == ["ruff", "format", "src"]
     assert author["checks"] == ["pytest -q"]
     assert lint["command"] == ["sh", "-c", "ruff check"]
+    assert lint["retry"] == {"transient": {"attempts": 1, "backoff_s": 120}}
     assert canonical(order.value())
 
 

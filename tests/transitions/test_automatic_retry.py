@@ -13,9 +13,11 @@ from fixtures.database import Database
 from fixtures.world import a_claim, activity_of, catch_up
 from sqlalchemy import func, select
 
+from app.domain.digest import Json
 from app.domain.identity import ActivityKey
 from app.domain.recovery import Stop
 from app.domain.work_order import RetryRule
+from app.kinds.request import retry_rules
 from app.store import activities, unknowns
 from app.store.deliveries import Cause
 from app.store.engine import Store
@@ -59,6 +61,35 @@ def test_what_would_fail_again_is_held_at_once(control: Store, worker: Store, co
     assert opened is not None
     assert opened[0] == code
     assert not deliver(control, key, Cause.RELEASED)
+
+
+@pytest.mark.contract("T09", "O02")
+def test_a_step_tightens_the_work_orders_rules(control: Store, worker: Store) -> None:
+    """Both hold: the fewer tries and the longer pause of each class, in that step alone."""
+    order = {
+        "transient": RetryRule(3, timedelta(seconds=30)),
+        "capacity": RetryRule(0),
+    }
+    step: dict[str, Json] = {
+        "transient": {"attempts": 1, "backoff_s": None},
+        "lost_worker": {"attempts": 2, "backoff_s": 7},
+    }
+    key = an_activity(control, order, step)
+    with control.begin() as tx:
+        rules = retry_rules(activities.get(tx, key).request)
+    assert rules == {
+        "transient": RetryRule(1, timedelta(seconds=30)),
+        "capacity": RetryRule(0),
+        "lost_worker": RetryRule(2, timedelta(seconds=7)),
+    }
+
+    fail(control, worker, key, "git_failed")
+    assert pauses(control, key)[0] >= timedelta(seconds=29)
+    fail(control, worker, key, "git_failed")
+
+    opened = held(control, key)
+    assert opened is not None
+    assert opened[0] == "claims_keep_ending"
 
 
 @pytest.mark.contract("T09")
@@ -143,8 +174,16 @@ def test_a_work_order_may_ask_for_a_person_after_a_lost_worker(
     assert opened[0] == "claims_keep_ending"
 
 
-def an_activity(store: Store, retry: Mapping[str, RetryRule] | None = None) -> ActivityKey:
-    attempt = a_bounded_attempt(store, retry=retry)
+def an_activity(
+    store: Store, retry: Mapping[str, RetryRule] | None = None,
+    of_step: Mapping[str, Json] | None = None,
+) -> ActivityKey:  # fmt: skip
+    """An author's activity under a work order's rules, and its step's own."""
+    workflow = None
+    if of_step is not None:
+        author = {"name": "author", "kind": "author", "command": ["true"], "retry": of_step}
+        workflow = {"v": 1, "steps": [author]}
+    attempt = a_bounded_attempt(store, retry=retry, workflow=workflow)
     catch_up(store, attempt.world)
     return activity_of(store, attempt)
 

@@ -53,6 +53,8 @@ def test_steps_come_in_an_order_that_respects_every_need():
         ("bad_concurrency", "", definition(a_step("a"), concurrency=0)),
         ("bad_concurrency", "", definition(a_step("a"), concurrency=True)),
         ("bad_step_name", "-x", definition(a_step("-x"))),
+        ("bad_retry", "a", definition(a_step("a", retry={"budget": {"attempts": 1}}))),
+        ("bad_retry", "a", definition(a_step("a", retry={"transient": {"attempts": -1}}))),
         ("unknown_step_kind", "a", definition(a_step("a", "magic"))),
         ("bad_output_contract", "a", definition(a_step("a", outputs={"type": "objekt"}))),
         ("bad_output_contract", "a", definition(a_step("a", outputs={"type": "string"}))),

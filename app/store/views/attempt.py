@@ -43,6 +43,7 @@ class StepSeen:
     settled_tick: int | None
     unknown: str | None  #: code of the open one
     unknown_detail: str | None
+    waits: str | None  #: the bound that holds it back (O08)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _steps(tx: Tx, world: str, attempt: str) -> tuple[StepSeen, ...]:
     query = select(
         steps.c.name, steps.c.state, steps.c.kind, steps.c.activity_id, activities.c.fence,
         activities.c.stop, results.c.outcome, settlements.c.tick, unknowns.c.code,
-        unknowns.c.detail,
+        unknowns.c.detail, steps.c.waits_for,
     ).outerjoin(activities, here & (activities.c.activity_id == steps.c.activity_id))  # fmt: skip
     for table in (results, settlements, unknowns):
         same = (

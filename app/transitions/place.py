@@ -1,0 +1,78 @@
+"""Whether a step that is ready may begin now: the bounds on what runs at once (O08)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.domain.board import StepWaits, WriterEntered, WriterLeft, WriterStays
+from app.domain.bounds import Bound, Left, limits_of, waits_for
+from app.domain.digest import Json
+from app.domain.identity import EntityId
+from app.kinds.reading import integer, mapping, string
+from app.store import bounds, worlds
+from app.store.bounds import Place
+from app.transitions.change import Change
+from app.transitions.step import candidate_of
+from app.workflow.graph import Step, StepKind
+from app.workflow.progress import Came
+
+
+def take(
+    change: Change, order: Mapping[str, Json], step: Step, came: Came, *, is_at_work: bool
+) -> bool:
+    """Give a step its place among what runs, or let it wait; a gate needs none.
+
+    The attempt's first author step makes it a writer of its base.
+    """
+    if step.kind is StepKind.GATE:
+        return True
+    tx, world, attempt = change.tx, change.world.id, string(order, "attempt")
+    repository = string(mapping(order, "repository"), "id")
+    base = string(mapping(order, "base"), "branch")
+    at = {Bound.WORLD: "", Bound.REPOSITORY: repository, Bound.MERGE: f"{repository} {base}"}
+    writes, overtakes = None, False
+    if step.kind is StepKind.AUTHOR and not bounds.is_writer(tx, world, attempt):
+        writes = integer(order, "merge_bound") if "merge_bound" in order else 1
+        since = None if came.waits is None else came.waits.since
+        overtakes = bounds.somebody_waits(tx, world, Place(Bound.MERGE, at[Bound.MERGE]), since)
+    limits = limits_of(worlds.lock(tx, world).settings)
+    load = bounds.load(tx, world, limits, repository, base, beside=attempt)
+    bound = waits_for(limits, load, is_at_work=is_at_work, writes=writes, overtakes=overtakes)
+    if bound is not None:
+        wait(change, attempt, step.name, came, Place(bound, at[bound]))
+        return False
+    if writes is not None:
+        change.decide(WriterEntered(attempt, repository, base, writes))
+    return True
+
+
+def wait(change: Change, attempt: str, step: str, came: Came, place: Place | None) -> None:
+    """Let a step wait at a place, or nowhere any more; said once."""
+    before = None if came.waits is None else Place(came.waits.bound, came.waits.at)
+    if before == place:
+        return
+    if place is None:
+        change.decide(StepWaits(attempt, step, None))
+    else:
+        change.decide(StepWaits(attempt, step, place.bound, place.at))
+
+
+def leave(change: Change, task: EntityId, attempt: str) -> None:
+    """An attempt that ends writes no longer, unless it has a request: that is open until seen."""
+    if not bounds.is_writer(change.tx, change.world.id, attempt):
+        return
+    number = _request(change, task, attempt)
+    if number is None:
+        change.decide(WriterLeft(attempt, Left.ENDED))
+    else:
+        change.decide(WriterStays(attempt, number))
+
+
+def _request(change: Change, task: EntityId, attempt: str) -> int | None:
+    candidate = candidate_of(change.world, task, attempt)
+    proposed = [] if candidate is None else change.world.sources(candidate.entity, "Proposes")
+    for entity in reversed(proposed):
+        request = change.world.fact(entity, "PullRequest")
+        if request is not None:
+            return integer(request.value, "number")
+    return None
