@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from app import config
-from app.cli import stack
+from app.cli import stack, waiting_told
 from app.cli.budget_told import tell_budget
 from app.cli.follow import Follower, News
 from app.cli.shown import as_json, elapsed, painted, plain
 from app.cli.telling import journal_sentence, sentence
-from app.cli.waiting_told import words
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen, receipts_of
 from app.store.views.budget import budget_seen
@@ -52,7 +51,7 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
     with store.begin() as tx:
         receipts = receipts_of(tx, seen)
         budget = budget_seen(tx, seen.world, seen.work_order)
-        waits = {one.step: words(one) for one in waits_of(tx, seen.world, seen.id)}
+        waits = {one.step: waiting_told.words(one) for one in waits_of(tx, seen.world, seen.id)}
     print(painted(f"attempt {seen.id}, number {seen.number}: {plain(seen.title)}", "bold"))
     print(f"  of task {seen.task} ({seen.column}), work order {seen.work_order}, "
           f"repository {seen.repository_name} ({seen.repository})")  # fmt: skip

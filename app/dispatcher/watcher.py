@@ -8,13 +8,13 @@ from pathlib import Path
 
 from app.dispatcher.loop import each
 from app.domain.identity import WorldId
-from app.domain.pull_request import RequestState
 from app.repository import requests
 from app.repository.mirror import Mirror
+from app.repository.refs import tips
 from app.store import bounds
 from app.store.bounds import Awaited
 from app.store.engine import Store
-from app.transitions.observe_requests import observe_requests
+from app.transitions.observe_requests import RequestSeen, observe_requests
 
 
 def turn(store: Store, forge: Path) -> int:
@@ -33,7 +33,10 @@ def _look(store: Store, forge: Path, awaited: Sequence[Awaited]) -> int:
     if not mirror.git_dir.is_dir():
         return 0  # the local forge of another host
     states = {request.number: request.state for request in requests.list_requests(mirror)}
-    seen: dict[str, RequestState] = {
-        one.attempt: states[one.request] for one in awaited if one.request in states
+    heads = tips(mirror.git_dir, "refs/heads")
+    seen = {
+        one.attempt: RequestSeen(states[one.request], heads.get(f"refs/heads/{one.base}"))
+        for one in awaited
+        if one.request in states
     }
     return observe_requests(store, awaited[0].world, seen)

@@ -128,6 +128,7 @@ class WriterLeft:
 
     attempt: str
     because: Left
+    sha: str | None = None  #: the base's commit then, where the forge was looked at
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Awaited:
     world: WorldId
     attempt: str
     repository: str
+    base: str
     request: int
 
 
@@ -74,8 +75,8 @@ def write(tx: Tx, world: WorldId, tick: int, decision: Writing) -> None:
             tx.execute(insert(writers).values(world_id=world, attempt_id=attempt, **row))
         case WriterStays(attempt, request):
             tx.execute(update(writers).where(_of(world, attempt)).values(request=request))
-        case WriterLeft(attempt, because):
-            left = {"left_tick": tick, "left_because": because}
+        case WriterLeft(attempt, because, sha):
+            left = {"left_tick": tick, "left_because": because, "left_sha": sha}
             tx.execute(update(writers).where(_of(world, attempt)).values(left))
         case _:
             assert_never(decision)
@@ -90,6 +91,17 @@ def set_waiting(tx: Tx, world: WorldId, waits: StepWaits) -> None:
         .where(steps.c.name == waits.step)
         .values(waits_for=waits.bound, waits_at=at, waits_since=since)
     )  # fmt: skip
+
+
+def seen_tip(tx: Tx, world: WorldId, repository: str, base: str, after: int) -> str | None:
+    """The base's commit as it was last seen, if that was after a tick."""
+    found: str | None = tx.execute(
+        select(writers.c.left_sha)
+        .where(writers.c.world_id == world, writers.c.repository_id == repository)
+        .where(writers.c.base == base, writers.c.left_sha.is_not(None), writers.c.left_tick > after)
+        .order_by(writers.c.left_tick.desc()).limit(1)
+    ).scalar()  # fmt: skip
+    return found
 
 
 def somebody_waits(tx: Tx, world: WorldId, place: Place, before: datetime | None) -> bool:
@@ -139,11 +151,17 @@ def awaited(tx: Tx) -> list[Awaited]:
         steps.c.waits_at == writers.c.repository_id + " " + writers.c.base,
     )  # fmt: skip
     rows = tx.execute(
-        select(writers.c.world_id, writers.c.attempt_id, writers.c.repository_id, writers.c.request)
+        select(
+            writers.c.world_id,
+            writers.c.attempt_id,
+            writers.c.repository_id,
+            writers.c.base,
+            writers.c.request,
+        )
         .where(writers.c.left_tick.is_(None), writers.c.request.is_not(None), somebody)
         .order_by(writers.c.world_id, writers.c.tick)
     )
-    return [Awaited(WorldId(r.world_id), r.attempt_id, r.repository_id, r.request) for r in rows]
+    return [Awaited(WorldId(row[0]), *row[1:]) for row in rows]
 
 
 def _at_work(tx: Tx, world: WorldId, beside: str, repository: str | None = None) -> int:

@@ -238,6 +238,7 @@ writers = Table(
     Column("request", Integer),
     Column("left_tick", BigInteger),
     Column("left_because", Text),
+    Column("left_sha", Text),
 )
 
 gates = Table(

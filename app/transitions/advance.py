@@ -70,6 +70,6 @@ def _dispatch(
     )
     for name in ready:
         order, step = order_of(change.world, task, attempt_id), graph.step(name)
-        if take(change, order, step, came[name], is_at_work=at_work):
-            dispatch_step(change, task, order, step)
+        if take(change, task, order, step, came[name], is_at_work=at_work):
+            dispatch_step(change, task, order_of(change.world, task, attempt_id), step)
             at_work = at_work or step.kind is not StepKind.GATE

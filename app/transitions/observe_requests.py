@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from app.domain.board import WriterLeft
 from app.domain.bounds import Left
@@ -14,32 +15,41 @@ from app.store.listening import wake
 from app.transitions.change import DISPATCHER, Change, Command
 from app.transitions.perform import perform
 
+
+@dataclass(frozen=True, slots=True)
+class RequestSeen:
+    """A request, as its forge showed it."""
+
+    state: RequestState
+    base_sha: str | None  #: the commit of its base
+
+
 _LEFT = {RequestState.CLOSED: Left.CLOSED, RequestState.MERGED: Left.MERGED}
 
 
-def observe_requests(store: Store, world: WorldId, seen: Mapping[str, RequestState]) -> int:
+def observe_requests(store: Store, world: WorldId, seen: Mapping[str, RequestSeen]) -> int:
     """Let attempts whose requests are no longer open leave their bases; return how many did.
 
-    `seen`: attempt → its request, as the forge showed it. Repeating it is harmless; without news
-    there is no tick.
+    `seen`: attempt → its request, as the forge showed it. Whoever writes there next starts from the
+    base as it was seen. Repeating it is harmless; without news there is no tick.
     """
     with store.begin() as tx:
         news = {
-            attempt: _LEFT[state]
-            for attempt, state in seen.items()
-            if state in _LEFT and bounds.is_writer(tx, world, attempt)
+            attempt: WriterLeft(attempt, _LEFT[request.state], request.base_sha)
+            for attempt, request in seen.items()
+            if request.state in _LEFT and bounds.is_writer(tx, world, attempt)
         }
     if not news:
         return 0
     left: list[str] = []
 
     def act(change: Change) -> Mapping[str, str]:
-        for attempt, because in news.items():
+        for attempt, decision in news.items():
             if bounds.is_writer(change.tx, world, attempt):
-                change.decide(WriterLeft(attempt, because))
+                change.decide(decision)
                 left.append(attempt)
         wake(change.tx)
         return {}
 
-    perform(store, world, Command("observe_requests", DISPATCHER, {"seen": dict(seen)}), act)
+    perform(store, world, Command("observe_requests", DISPATCHER, {"seen": list(news)}), act)
     return len(left)

@@ -8,8 +8,9 @@ from app.domain.board import StepWaits, WriterEntered, WriterLeft, WriterStays
 from app.domain.bounds import Bound, Left, limits_of, waits_for
 from app.domain.digest import Json
 from app.domain.identity import EntityId
+from app.kinds.order import ORDER
 from app.kinds.reading import integer, mapping, string
-from app.store import bounds, worlds
+from app.store import attempts, bounds, worlds
 from app.store.bounds import Place
 from app.transitions.change import Change
 from app.transitions.step import candidate_of
@@ -18,8 +19,9 @@ from app.workflow.progress import Came
 
 
 def take(
-    change: Change, order: Mapping[str, Json], step: Step, came: Came, *, is_at_work: bool
-) -> bool:
+    change: Change, task: EntityId, order: Mapping[str, Json], step: Step, came: Came, *,
+    is_at_work: bool,
+) -> bool:  # fmt: skip
     """Give a step its place among what runs, or let it wait; a gate needs none.
 
     The attempt's first author step makes it a writer of its base.
@@ -43,7 +45,18 @@ def take(
         return False
     if writes is not None:
         change.decide(WriterEntered(attempt, repository, base, writes))
+        _start_from_what_was_merged(change, task, order)
     return True
+
+
+def _start_from_what_was_merged(change: Change, task: EntityId, order: Mapping[str, Json]) -> None:
+    """While it waited for its base, others' work was merged there: it builds on that."""
+    tx, world = change.tx, change.world.id
+    base, repository = mapping(order, "base"), string(mapping(order, "repository"), "id")
+    began = int(attempts.get(tx, world, string(order, "attempt")).tick)
+    tip = bounds.seen_tip(tx, world, repository, string(base, "branch"), began)
+    if tip not in (None, base["sha"]):
+        change.world.put(task, ORDER, 1, {**order, "base": {**base, "sha": tip}})
 
 
 def wait(change: Change, attempt: str, step: str, came: Came, place: Place | None) -> None:

@@ -19,7 +19,7 @@ def check(world: World, board: Board) -> Iterator[Finding]:
         if told is None:
             yield against("L10", schema.writers, row, "no receipt let it write")
             continue
-        left = None if row.left_tick is None else (row.left_tick, row.left_because)
+        left = None if row.left_tick is None else (row.left_tick, row.left_because, row.left_sha)
         found = Writer(row.repository_id, row.base, row.bound, row.tick, row.request, left)
         if found != told:
             yield against("O08", schema.writers, row, f"the receipts say {told}")
@@ -69,7 +69,7 @@ def _left(board: Board, attempt: Attempt, said: Said) -> Iterator[str]:
     if writer is None or writer.left is not None:
         yield f"attempt {name} leaves a base on which it does not write"
         return
-    writer.left = (int(text(said, "tick")), text(said, "because"))
+    writer.left = (int(text(said, "tick")), text(said, "because"), text(said, "sha") or None)
     board.here[writer.repository, writer.base].discard(name)
 
 

@@ -78,7 +78,7 @@ class Writer:
     bound: int
     entered: int  #: the tick
     request: int | None = None
-    left: tuple[int, str] | None = None  #: the tick, and why
+    left: tuple[int, str, str | None] | None = None  #: the tick, why, and the base's commit
 
 
 @dataclass(slots=True)

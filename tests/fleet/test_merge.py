@@ -31,6 +31,8 @@ def test_the_next_writer_begins_when_the_request_is_merged(stack: Stack) -> None
 
     stack.until(lambda: stack.seen(second).outcome == "done")
     assert (stack.count("one"), stack.count("two")) == (1, 1)
+    merged = requests.show(Mirror(mirror), 1).merged_sha
+    assert stack.seen(second).request.base == merged
 
 
 def a_serial_attempt(stack: Stack, word: str) -> Attempt:

@@ -9,8 +9,10 @@ import pytest
 from fixtures.road import carry_out
 from fixtures.world import (
     BASE,
+    HEAD,
     Attempt,
     a_world,
+    activity_of,
     author_observation,
     catch_up,
     observe,
@@ -25,6 +27,8 @@ from app.domain.pull_request import RequestState
 from app.domain.result import Outcome
 from app.domain.work_order import MergeStrategy, Specification
 from app.kinds import pull_request
+from app.kinds.request import work_request
+from app.store import activities
 from app.store.engine import Store
 from app.store.schema import steps, writers
 from app.transitions.add_repository import add_repository
@@ -34,7 +38,7 @@ from app.transitions.change import LOCAL
 from app.transitions.dispatch import Base, dispatch
 from app.transitions.draft import draft
 from app.transitions.move import move
-from app.transitions.observe_requests import observe_requests
+from app.transitions.observe_requests import RequestSeen, observe_requests
 from app.transitions.pause import pause, resume
 from app.transitions.set_world import set_world
 from app.transitions.submit import submit
@@ -97,14 +101,15 @@ def test_serial_waits_until_the_request_before_is_merged_or_closed(
     propose(control, worker, first)
     assert waits(control, all_three) == [None, Bound.MERGE, Bound.MERGE]
 
-    assert observe_requests(control, world, {first.id: RequestState.OPEN}) == 0
-    assert observe_requests(control, world, {first.id: RequestState.MERGED}) == 1
+    assert see(control, world, first, RequestState.OPEN) == 0
+    assert see(control, world, first, RequestState.MERGED) == 1
     assert waits(control, all_three) == [None, None, Bound.MERGE]
-    assert observe_requests(control, world, {first.id: RequestState.MERGED}) == 0
+    assert (starts_from(control, first), starts_from(control, second)) == (BASE.sha, HEAD)
+    assert see(control, world, first, RequestState.MERGED) == 0
 
     author(control, worker, second)
     propose(control, worker, second)
-    assert observe_requests(control, world, {second.id: RequestState.CLOSED}) == 1
+    assert see(control, world, second, RequestState.CLOSED) == 1
     assert waits(control, all_three) == [None, None, None]
     assert left(control, first, second, third) == ["merged", "closed", None]
 
@@ -221,6 +226,18 @@ def test_a_paused_attempt_gives_its_turn_away(control: Store, worker: Store) -> 
     assert waits(control, [second]) == [Bound.MERGE]
     author(control, worker, third, Outcome.FAILED)
     assert waits(control, [second]) == [None]
+
+
+def see(store: Store, world: WorldId, attempt: Attempt, state: RequestState) -> int:
+    """The forge shows the attempt's request so, and its base at another commit."""
+    return observe_requests(store, world, {attempt.id: RequestSeen(state, HEAD)})
+
+
+def starts_from(store: Store, attempt: Attempt) -> str:
+    """The commit that the attempt's author was dispatched for."""
+    catch_up(store, attempt.world)
+    with store.begin() as tx:
+        return work_request(activities.get(tx, activity_of(store, attempt)).request).base
 
 
 def left(store: Store, *attempts: Attempt) -> list[str | None]:

@@ -10,13 +10,15 @@ create table fencepost.writers (
   tick bigint not null,
   request integer,                          -- the number of its open request
   left_tick bigint,
+  left_sha text,                            -- the base's commit when its request was seen closed or merged
   left_because text constraint writers_left_because check (left_because in ('ended', 'closed', 'merged')),
   primary key (world_id, attempt_id),
   constraint writers_attempt foreign key (world_id, attempt_id) references fencepost.attempts,
   constraint writers_repository foreign key (world_id, repository_id) references fencepost.repositories,
   constraint writers_receipt foreign key (world_id, tick) references fencepost.receipts deferrable initially deferred,
   constraint writers_left_receipt foreign key (world_id, left_tick) references fencepost.receipts deferrable initially deferred,
-  constraint writers_left check ((left_tick is null) = (left_because is null))
+  constraint writers_left check ((left_tick is null) = (left_because is null)),
+  constraint writers_left_sha check (left_sha ~ '^[0-9a-f]{40,64}$')
 );
 create index writers_here on fencepost.writers (world_id, repository_id, base) where left_tick is null;
 create trigger z_no_delete before delete on fencepost.writers for each row execute function fencepost.refuse_change();
@@ -32,5 +34,5 @@ create index steps_waiting on fencepost.steps (world_id, waits_for, waits_at, wa
 -- what a world has at work
 create index steps_at_work on fencepost.steps (world_id, attempt_id) where state = 'dispatched' and kind <> 'gate';
 
-grant select, insert, update (request, left_tick, left_because) on fencepost.writers to fencepost_app;
+grant select, insert, update (request, left_tick, left_because, left_sha) on fencepost.writers to fencepost_app;
 grant update (waits_for, waits_at, waits_since) on fencepost.steps to fencepost_app;
