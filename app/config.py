@@ -1,4 +1,7 @@
-"""Settings, read once at a process edge and passed down as arguments."""
+"""Settings, read once at a process edge and passed down as arguments.
+
+What holds a password may be in a file instead, which NAME_FILE names.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,18 @@ from app.domain.errors import SetupError
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where a process listens; port 0: any that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a process is told from outside; each has a sentence in compose/example.env."""
 
@@ -21,6 +36,8 @@ class Settings:
     redis_url: str | None  #: FENCEPOST_REDIS_URL
     listen_url: str | None  #: FENCEPOST_LISTEN_URL: a direct one for LISTEN, behind a pooler
     lease: timedelta | None = None  #: FENCEPOST_LEASE, seconds; else as each kind says
+    grace: timedelta | None = None  #: FENCEPOST_GRACE, seconds; else as a worker has it
+    metrics: Address | None = None  #: FENCEPOST_METRICS, [HOST:]PORT; else none are served
     token: str | None = field(default=None, repr=False)  #: FENCEPOST_TOKEN: who asks; else `local`
 
 
@@ -37,15 +54,29 @@ class SettingUnfit(SetupError):
     hint = "see compose/example.env"
 
 
+class SecretUnreadable(SettingUnfit):
+    """The file that holds a setting cannot be read, or the setting is given twice."""
+
+    code = "secret_unreadable"
+
+
+#: What holds a password: each may also be in a file that NAME_FILE names, as secrets are mounted.
+SECRETS = (
+    "FENCEPOST_DATABASE_URL", "FENCEPOST_REDIS_URL", "FENCEPOST_LISTEN_URL", "FENCEPOST_TOKEN",
+)  # fmt: skip
+
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 _REDIS = ("redis", "rediss")
 
 
-def read(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read the environment, or refuse it as SettingUnfit; nothing is created or connected."""
+def read(environment: Mapping[str, str] = os.environ, *, redis_alone: bool = False) -> Settings:
+    """Read the environment, or refuse it as SettingUnfit; nothing is created or connected.
+
+    `redis_alone`: for who looks at Redis and at nothing else.
+    """
     database_url = _url(environment, "FENCEPOST_DATABASE_URL", _POSTGRES)
     redis_url = _url(environment, "FENCEPOST_REDIS_URL", _REDIS)
-    if redis_url and not database_url:
+    if redis_url and not database_url and not redis_alone:
         raise SettingUnfit(
             "FENCEPOST_REDIS_URL is set without FENCEPOST_DATABASE_URL",
             hint="set both for servers of your own, or unset both for the embedded ones",
@@ -55,9 +86,31 @@ def read(environment: Mapping[str, str] = os.environ) -> Settings:
         database_url=database_url,
         redis_url=redis_url,
         listen_url=_url(environment, "FENCEPOST_LISTEN_URL", _POSTGRES),
-        lease=_seconds(environment.get("FENCEPOST_LEASE")),
-        token=environment.get("FENCEPOST_TOKEN") or None,
+        lease=_seconds(environment, "FENCEPOST_LEASE", 3, 3600),
+        grace=_seconds(environment, "FENCEPOST_GRACE", 0, 7 * 24 * 3600),
+        metrics=_address(environment.get("FENCEPOST_METRICS")),
+        token=secret(environment, "FENCEPOST_TOKEN"),
     )
+
+
+def secret(environment: Mapping[str, str], name: str) -> str | None:
+    """A setting, or the first line of the file that NAME_FILE names; SecretUnreadable for both."""
+    given, file = environment.get(name), environment.get(f"{name}_FILE")
+    if not file:
+        return given or None
+    if given:
+        raise SecretUnreadable(f"{name} and {name}_FILE are both set", hint="unset one of them")
+    try:
+        lines = Path(file).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as fault:
+        why = getattr(fault, "strerror", None) or "not text"
+        raise SecretUnreadable(
+            f"{name}_FILE cannot be read: {file}: {why}",
+            hint="name a file that this user may read; its first line is the setting",
+        ) from fault
+    if not lines or not lines[0].strip():
+        raise SecretUnreadable(f"{name}_FILE is empty: {file}", hint="write it into its first line")
+    return lines[0].strip()
 
 
 def home(environment: Mapping[str, str] = os.environ) -> Path:
@@ -73,7 +126,7 @@ def home(environment: Mapping[str, str] = os.environ) -> Path:
 
 def _url(environment: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
     """A server's address; what is refused is not repeated, for it may hold a password."""
-    given = environment.get(name)
+    given = secret(environment, name)
     if not given:
         return None
     usual = f"{schemes[0]}://LOGIN:PASSWORD@HOST:PORT/DATABASE"
@@ -98,16 +151,29 @@ def _is_database_of_redis(path: str) -> bool:
     return path in ("", "/") or (path[1:].isascii() and path[1:].isdigit())
 
 
-def _seconds(given: str | None) -> timedelta | None:
+def _seconds(environment: Mapping[str, str], name: str, least: int, most: int) -> timedelta | None:
+    given = environment.get(name)
     if not given:
         return None
     try:
-        length = timedelta(seconds=float(given))
+        seconds = float(given)
     except ValueError:
-        raise SettingUnfit(f"FENCEPOST_LEASE is not a number of seconds: {given}") from None
-    if not timedelta(seconds=3) <= length <= timedelta(hours=1):
-        raise SettingUnfit(f"FENCEPOST_LEASE is not between 3 seconds and an hour: {given}")
-    return length
+        raise SettingUnfit(f"{name} is not a number of seconds: {given}") from None
+    if not least <= seconds <= most:
+        raise SettingUnfit(f"{name} is not between {least} and {most} seconds: {given}")
+    return timedelta(seconds=seconds)
+
+
+def _address(given: str | None) -> Address | None:
+    """Where metrics are served: on this machine alone, unless a host is named."""
+    if not given:
+        return None
+    host, _, port = given.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) < 65536):
+        raise SettingUnfit(f"FENCEPOST_METRICS names no port: {given}", hint="write HOST:PORT")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise SettingUnfit(f"FENCEPOST_METRICS: {given}", hint="write IPv6 as [ADDRESS]:PORT")
+    return Address(host.strip("[]") or "127.0.0.1", int(port))
 
 
 def required(value: str | None, name: str) -> str:

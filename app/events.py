@@ -21,10 +21,16 @@ class Moment(StrEnum):
     PUBLISHED = "delivery.published"
     REPLACED = "delivery.replaced"
     BROKER_WIPED = "broker.wiped"
+    QUEUE_PAUSED = "queue.paused"
+    QUEUE_RESUMED = "queue.resumed"
+    LIMITED = "limit.decided"
     STAGED = "result.staged"
     TICKED = "world.ticked"
     SETTLED = "activity.settled"
     CLAIM_EXPIRED = "claim.expired"
+    BURIED = "dead_letter.kept"
+    LETTER_REPLAYED = "dead_letter.replayed"
+    RESOLVED = "unknown.resolved"  #: a person decided; another claim follows
     # a worker
     CLAIMED = "activity.claimed"
     VERDICT = "claim.refused"
@@ -38,16 +44,21 @@ class Moment(StrEnum):
     COMMITTED = "candidate.committed"
     PUSHED = "result.pushed"
     CALLED = "forge.called"  #: the effect_calls row is committed; the call is not sent yet
+    HEAD_MOVED = "head.moved"  #: nothing can be opened for the old name any more
     OPENED = "pull_request.opened"  #: the forge answered; nothing is recorded yet
     RECORDED = "result.recorded"
+    RENEWED = "claim.renewed"  #: one beat of a process, over all that it holds
     RELEASED = "claim.released"
     HELD = "claim.held"
     LOST = "claim.lost"
+    DRAINING = "worker.draining"  #: told to end: it begins nothing new, and what runs has a grace
+    STALLED = "worker.stalled"  #: messages wait, slots are free, and nothing is read
     CLOSED = "operation.closed"
     # processes
     ROLE_STARTED = "role.started"
     ROLE_DIED = "role.died"
     ROLE_STOPPED = "role.stopped"
+    METRICS_SERVED = "metrics.served"
     TROUBLE = "trouble"
 
 

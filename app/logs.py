@@ -11,10 +11,12 @@ from app.events import Event, Moment, subscribers
 
 _WARNINGS = frozenset(
     {
-        Moment.BROKER_WIPED, Moment.CLAIM_EXPIRED, Moment.HELD, Moment.LOST,
-        Moment.ROLE_DIED, Moment.TROUBLE,
+        Moment.BROKER_WIPED, Moment.BURIED, Moment.CLAIM_EXPIRED, Moment.HELD, Moment.LOST,
+        Moment.ROLE_DIED, Moment.STALLED, Moment.TROUBLE,
     }
 )  # fmt: skip
+#: What happens every few seconds and changes nothing: counted, not written.
+_DETAILS = frozenset({Moment.RENEWED})
 
 
 def to_stderr(role: str) -> None:
@@ -39,6 +41,8 @@ def line(role: str, event: Event) -> str:
 
 def _write(logger: logging.Logger, role: str, event: Event) -> None:
     level = logging.WARNING if event.moment in _WARNINGS else logging.INFO
+    if event.moment in _DETAILS:
+        level = logging.DEBUG
     logger.log(level, "%s", line(role, event))
 
 

@@ -11,6 +11,7 @@ from app.domain.event import EventType
 from app.domain.result import Observation, Outcome
 from app.domain.scope import Change
 from app.events import Moment, emit
+from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest
 from workers import outputs
 from workers.executors.base import Assignment, Happening, Spawned, Wrote
@@ -72,8 +73,9 @@ def _agent(
     environment: Mapping[str, str], marked: Mapping[str, str],
 ) -> tuple[Ended, bool]:  # fmt: skip
     assignment = Assignment(
-        request.command, checkout.tree, environment, marked, request.timeout, stall=None
-    )
+        request.command, checkout.tree, environment, marked, request.timeout,
+        stall=KINDS[run.claim.key.kind].limits.stall,
+    )  # fmt: skip
     run.journal.tell(EventType.COMMAND, command=list(request.command))
     outcome = EXECUTORS[request.executor].run(
         assignment, on_event=lambda event: _heard(run, event), stop=run.held.interrupt
@@ -87,7 +89,15 @@ def _agent(
     emit(Moment.EXITED, **run.claim.facts(), cause=outcome.ended.cause)
     if outcome.ended.cause == "lost":
         raise HostFailed("the run's supervisor was killed")  # nothing is known: another claim
+    _heed_the_end(run, outcome.ended.cause, outcome.ended.signal)
     return outcome.ended, outcome.is_done
+
+
+def _heed_the_end(run: Run, cause: str, signal: int | None) -> None:
+    """Hand back what was told to end from outside, as all on this host was: that is no failure."""
+    is_killed = cause == "exited" and signal is not None and run.worker.keeper.is_draining
+    if (cause == "stopped" or is_killed) and not run.held.interrupt.is_set():
+        run.held.hand_back()
 
 
 def _heard(run: Run, event: Happening) -> None:
@@ -153,6 +163,7 @@ def _checks(
     def told(evidence: Evidence) -> None:
         run.journal.tell(EventType.STEP, step="check", **evidence.as_json())
         emit(Moment.CHECKED, **run.claim.facts(), cause=evidence.cause)
+        _heed_the_end(run, evidence.cause, evidence.signal)
 
     return run_checks(
         [Check(command, request.check_timeout) for command in request.checks],

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.domain.decision import CLASH, MISSING_REF, answered_for, was_abandoned
 from app.domain.errors import RemoteUnreadable
 from app.domain.failure import FailureClass
 from app.domain.operation import Absent, RemoteOperation, Unreadable
 from app.domain.recovery import MOST_UNREADABLE, Situation
 from app.kinds.request import WorkRequest
-from app.store import activities, claims, evidence, results
+from app.store import activities, claims, evidence, results, unknowns
 from workers.worker import Run
 from workers.workspace.checkout import Checkout
 from workers.workspace.environment import OPERATION
@@ -37,12 +38,16 @@ def look(run: Run, request: WorkRequest, checkout: Checkout, remote: str, hand: 
         starts = evidence.starts_of(tx, claim.key)
         recorded = results.find(tx, claim.key)
         before = claims.unreadable_before(tx, claim, UNREADABLE)
+        decided = unknowns.decided(tx, claim.key)
+    earlier = [fence for fence in starts if fence < claim.fence]
     return Situation(
         fence=claim.fence,
         token_hash=claim.token_hash,
         operation=seen,
         recorded=recorded.digest if recorded else None,
-        earlier_start=any(fence < claim.fence for fence in starts),
+        earlier_start=bool(earlier),
+        attested=max(earlier, default=0) <= answered_for(decided, MISSING_REF),
+        clash_abandoned=was_abandoned(decided, CLASH),
         own_start=starts.get(claim.fence),
         stop=activity.stop,
         branch_present=clash,

@@ -76,6 +76,8 @@ class Road:
     ) -> None:
         run = self.run
         match permission:
+            case recovery.Execute() | recovery.ConfirmStart() if run.worker.keeper.is_draining:
+                self._leave()  # a start here would only be cut short, and it would count
             case recovery.Execute(mark, expected):
                 sha = self._push_mark(mark, expected)  # 7
                 self._start(sha)

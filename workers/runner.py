@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from app.domain.errors import (
     ClaimNotLive,
@@ -14,11 +15,13 @@ from app.domain.errors import (
 from app.domain.identity import Kind
 from app.events import Moment, emit
 from app.kinds import author, command, pull_request
+from app.kinds.registry import KINDS
 from app.kinds.request import work_request
 from app.store import activities
 from app.store.claims import Verdict
 from app.transitions.bind import bind
 from app.transitions.claim import claim
+from app.transitions.release import release
 from workers import publication
 from workers.handing_back import hand_back
 from workers.journal import Journal
@@ -30,20 +33,25 @@ from workers.workspace.sweep import sweep
 
 def run(worker: Worker, message: Message) -> None:
     """Claim, and carry the activity as far as it goes; refused claims are recorded and dropped."""
-    if worker.keeper.is_leaving:
-        return  # the message is replaced, and another worker takes it
     taken = claim(worker.store, message.key, message.delivery, worker.name)
     if isinstance(taken, Verdict):
         return
+    if worker.keeper.is_draining:  # the message was on its way already
+        release(worker.store, taken, "this worker ends", timedelta(0))
+        worker.waker.wake()
+        return
     with worker.store.begin() as tx:
         activity = activities.get(tx, taken.key)
-    with worker.keeper.holding(taken, activity.lease) as held:
+    heartbeat = KINDS[taken.key.kind].limits.beat(activity.lease)
+    with worker.keeper.holding(taken, activity.lease, heartbeat) as held:
         this = Run(worker, held, activity, Journal(worker.store, taken))
         try:
+            held.await_renewal()
             WORK[taken.key.kind](this)
-        except (StaleFence, ClaimNotLive):
+        except (StaleFence, ClaimNotLive) as fault:
+            if not held.is_lost:  # else the keeper has said so
+                emit(Moment.LOST, **taken.facts(), code=fault.code)
             held.lose()
-            emit(Moment.LOST, **taken.facts())
         except FencepostError as fault:
             _hand_back(this, fault)
         except OSError as fault:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,10 +15,13 @@ from redis.retry import Retry
 
 from app.broker.topology import CLIENT_PREFIX
 from app.domain.errors import RedisUnfit, RedisUnreachable
+from app.domain.identity import Kind
 from app.domain.redaction import without_password
 
 _MARKER = "fencepost:installation"
 _OLDEST = (6, 2)
+#: Seconds for which the number of slots is not asked again.
+_KNOWN_FOR = 2.0
 _NEWER = "use Redis 6.2 or Valkey 7.2 or newer"
 
 
@@ -40,10 +46,38 @@ class Broker:
             url, socket_timeout=5, socket_connect_timeout=5, client_name=CLIENT_PREFIX + role,
             retry=Retry(NoBackoff(), 0),
         )  # fmt: skip
+        self._slots = (-_KNOWN_FOR, 0)
 
     def depth(self, queue: str) -> int:
         """How many messages wait in a queue."""
         return int(cast("int", self._ask("LLEN", queue)))
+
+    def depths(self, queues: Sequence[Kind]) -> dict[Kind, int]:
+        """How many messages wait in each of these queues, asked at once."""
+        pipe = self._client.pipeline(transaction=False)
+        for queue in queues:
+            pipe.llen(queue)
+        try:
+            return dict(zip(queues, map(int, pipe.execute()), strict=True))
+        except (RedisError, OSError) as fault:
+            raise self._unreachable(fault) from fault
+
+    def live_slots(self) -> int:
+        """The slots of all workers that are connected, as known for up to two seconds.
+
+        Zero where the server does not tell who is connected: nothing depends on it but the size
+        of a window.
+        """
+        known_at, slots = self._slots
+        if time.monotonic() - known_at > _KNOWN_FOR:
+            try:
+                slots = sum(map(slots_of, self._names()))
+            except RedisUnreachable as fault:
+                if not isinstance(fault.__cause__, ResponseError):
+                    raise
+                slots = 0
+            self._slots = (time.monotonic(), slots)
+        return slots
 
     def was_wiped(self, installation: str) -> bool:
         """Whether the marker of this installation is missing."""
@@ -55,10 +89,7 @@ class Broker:
 
     def connected(self, role: str) -> int:
         """How many processes of a role hold connections; `role` is a prefix of their names."""
-        listed = cast("bytes", self._ask("CLIENT", "LIST", "TYPE", "NORMAL"))
-        wanted = f"name={CLIENT_PREFIX}{role}"
-        words = listed.decode("utf-8", "replace").split()
-        return len({word for word in words if word.startswith(wanted)})
+        return sum(name.startswith(CLIENT_PREFIX + role) for name in self._names())
 
     def check(self) -> None:
         """Raise RedisUnreachable or RedisUnfit unless messages are safe here (Q15)."""
@@ -101,13 +132,19 @@ class Broker:
         """Give up the connections."""
         self._client.close()
 
+    def _names(self) -> set[str]:
+        """What connected clients call themselves; a process has one name for all connections."""
+        listed = cast("bytes", self._ask("CLIENT", "LIST", "TYPE", "NORMAL"))
+        words = listed.decode("utf-8", "replace").split()
+        return {word.removeprefix("name=") for word in words if word.startswith("name=")}
+
     def _info(self, section: str) -> dict[str, Any]:
         try:
             return self._client.info(section)
         except (RedisError, OSError) as fault:
             raise self._unreachable(fault) from fault
 
-    def _ask(self, *command: str) -> object:
+    def _ask(self, *command: str | bytes) -> object:
         try:
             return self._client.execute_command(*command)  # type: ignore[no-untyped-call]  # untyped there
         except (RedisError, OSError) as fault:
@@ -128,6 +165,17 @@ class Broker:
 def _is_too_old(fault: ResponseError) -> bool:
     """Whether the server does not even know how a client of today greets it."""
     return "unknown command" in str(fault).lower()
+
+
+def worker_role(name: str, slots: int) -> str:
+    """What a worker process calls itself, so that its slots can be counted."""
+    return f"worker-{slots}x-{name}"
+
+
+def slots_of(client: str) -> int:
+    """How many slots a connected client says it has."""
+    said = re.match(CLIENT_PREFIX + r"worker-(\d{1,6})x-", client)
+    return int(said[1]) if said else 0
 
 
 def workers_connected(redis_url: str) -> int:

@@ -51,7 +51,9 @@ def celery_app(redis_url: str, *, role: str) -> Celery:
 def transport_options(role: str) -> dict[str, object]:
     """The Redis transport's options; the shortest time-outs of any process would win."""
     return {
-        "visibility_timeout": 86_400,
+        # What was read and not taken yet is nowhere in Redis: no stranger's timer can put it back,
+        # and whatever lies in `unacked` ends no worker. A message lost so is replaced.
+        "ack_emulation": False,
         "socket_timeout": 8,
         "socket_connect_timeout": 5,
         "socket_keepalive": True,

@@ -28,7 +28,9 @@ def start(home: Path, slots: int) -> Record:
     """Start `up` in a session of its own and wait until it is ready; UpFailed when it ends."""
     log = parent.log_of(home, "up")
     before = log.stat().st_size if log.exists() else 0
-    kept = {name: value for name, value in os.environ.items() if name != "FENCEPOST_TOKEN"}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("FENCEPOST_TOKEN")
+    }
     with log.open("ab") as file:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "app.cli", "up", "--slots", str(slots)],

@@ -15,6 +15,7 @@ from app.cli.failing import DONE, FAILED
 from app.cli.shown import as_json, painted, plain
 from app.config import Settings
 from app.domain.errors import SetupError
+from app.kinds import registry
 
 #: What is looked at, in the order in which one thing stands on another.
 LOOKS: Mapping[str, Callable[[Settings], Iterable[Check]]] = {
@@ -64,6 +65,7 @@ def examined() -> Iterator[Check]:
     """Every check; settings that cannot be read are a fault, and the rest goes on without them."""
     try:
         settings = config.read()
+        registry.check(settings.lease)
         yield ok("settings", "servers of your own" if settings.database_url else "embedded servers")
     except SetupError as error:
         yield of_error("settings", error)

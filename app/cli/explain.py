@@ -13,9 +13,9 @@ from app.cli.telling import journal_sentence, sentence
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen, receipts_of
 from app.store.views.budget import budget_seen
+from app.store.views.dead_letters import letter_behind
 from app.store.views.finding import Found, find
 from app.store.views.story import Entry
-from app.store.views.waiting import waits_of
 from app.store.views.within import attempts_within
 
 
@@ -51,12 +51,16 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
     with store.begin() as tx:
         receipts = receipts_of(tx, seen)
         budget = budget_seen(tx, seen.world, seen.work_order)
-        waits = {one.step: waiting_told.words(one) for one in waits_of(tx, seen.world, seen.id)}
+        letter = letter_behind(tx, seen.world, seen.id)
+        waits = waiting_told.told(tx, seen)
     print(painted(f"attempt {seen.id}, number {seen.number}: {plain(seen.title)}", "bold"))
     print(f"  of task {seen.task} ({seen.column}), work order {seen.work_order}, "
           f"repository {seen.repository_name} ({seen.repository})")  # fmt: skip
     why = f" because: {plain(seen.reason)}" if seen.reason else ""
     print(f"  dispatched by {seen.actor} in receipt {seen.tick}{why}, at {seen.created_at:%FT%TZ}")
+    if letter is not None:
+        print(f"  the replay of dead letter {letter.id} ({letter.cause}), which attempt "
+              f"{letter.attempt} left")  # fmt: skip
     for step in seen.steps:
         print()
         activity = f"  {step.kind}/{step.activity[:12]}" if step.activity else ""
@@ -74,7 +78,9 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
     tell_budget(budget)
     if seen.unknown:
         print("a person has to decide; nothing is started again until then")
-    print(f"next: fencepost attempts show {seen.id}")
+        print(f"next: fencepost unknown show {seen.id}")
+    else:
+        print(f"next: fencepost attempts show {seen.id}")
 
 
 def _words(news: News) -> str | None:

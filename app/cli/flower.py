@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import secrets
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from app import config
-from app.broker.topology import celery_app
 from app.cli import failing, home, stack
 from app.cli.interrupt import on_stop
+from app.config import Settings
 from app.domain.errors import Refused
 from app.embedded import folder
-from app.parentage import PARENT_FD, watch_parent
+from app.parentage import PARENT_FD
 
 _PATIENCE = 1.5  #: seconds for Flower's own end
+_CREDENTIALS = re.compile(r"[^:,\s]+:[^,\s]+(,[^:,\s]+:[^,\s]+)*")
 
 
 class OpenToOthers(Refused):
@@ -30,36 +34,62 @@ class OpenToOthers(Refused):
     hint = "set FLOWER_BASIC_AUTH=NAME:PASSWORD, or leave --address at 127.0.0.1"
 
 
+class UnfitCredentials(Refused):
+    """Flower would read these credentials as others, or as none."""
+
+    code = "flower_credentials"
+    hint = "set FLOWER_BASIC_AUTH=NAME:PASSWORD, without blanks and commas"
+
+
+class ControlByAnybody(Refused):
+    """Whoever reaches the page could stop workers."""
+
+    code = "flower_control_without_authentication"
+    hint = "set FLOWER_BASIC_AUTH=NAME:PASSWORD, or leave --allow-control"
+
+
 @click.command()
 @click.option("--address", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(1, 65535), default=5555, show_default=True)
-def command(address: str, port: int) -> int:
+@click.option("--allow-control", is_flag=True, help="Let it stop workers and revoke tasks.")
+def command(address: str, port: int, allow_control: bool) -> int:
     """Run Flower, which shows and changes nothing; Ctrl-C ends it.
 
-    Beyond loopback it needs FLOWER_BASIC_AUTH=NAME:PASSWORD in its environment.
+    Beyond loopback, and to control, it needs FLOWER_BASIC_AUTH=NAME:PASSWORD in its environment,
+    or in the file that FLOWER_BASIC_AUTH_FILE names. Of servers of your own it needs Redis alone.
+    Search its tasks by the id of an attempt or an activity.
     """
-    if not is_loopback(address) and not os.environ.get("FLOWER_BASIC_AUTH"):
-        raise OpenToOthers(f"{address} can be reached by others")
-    settings = config.read()
+    settings = config.read(redis_alone=True)
+    if credentials := config.secret(os.environ, "FLOWER_BASIC_AUTH"):
+        os.environ["FLOWER_BASIC_AUTH"] = credentials  # where Flower itself looks for it
+    check_access(address, credentials, allow_control=allow_control)
     # Flower would run a flowerconfig.py of the folder one stands in.
     os.chdir(home.prepare(settings.home))
     os.environ["FLOWER_COOKIE_SECRET"] = _cookie_secret(settings.home / "flower.secret")
-    with stack.joined(settings) as found:
-        redis_url = config.required(found.redis_url, "FENCEPOST_REDIS_URL")
+    with _redis_url(settings) as redis_url:
         print(f"flower: http://{address}:{port}  (Ctrl-C ends it)", flush=True)
-        return _until_told([f"--address={address}", f"--port={port}"], redis_url)
+        limit = f"--read_only={'false' if allow_control else 'true'}"
+        return _until_told([f"--address={address}", f"--port={port}", limit], redis_url)
 
 
-def serve(arguments: list[str]) -> None:
-    """Be Flower; the Redis that it looks at is in the environment, where nobody else reads it."""
-    watch_parent()
-    app = celery_app(os.environ["FENCEPOST_REDIS_URL"], role="flower")
-    # It asks much at once, two connections a question: in a small pool they wait for ever.
-    app.conf.update(broker_pool_limit=64, broker_pool_acquire_timeout=5)
-    app.start(
-        ["flower", *arguments, "--read_only=true", "--purge_offline_workers=120",
-         "--persistent=false"]
-    )  # fmt: skip
+@contextmanager
+def _redis_url(settings: Settings) -> Iterator[str]:
+    """The Redis that is named, or the one of the stack that is there."""
+    if settings.redis_url and not settings.database_url:
+        yield settings.redis_url
+        return
+    with stack.joined(settings) as found:
+        yield config.required(found.redis_url, "FENCEPOST_REDIS_URL")
+
+
+def check_access(address: str, credentials: str | None, *, allow_control: bool) -> None:
+    """Refuse what would let somebody see or do something without saying who they are (Q07)."""
+    if credentials and not _CREDENTIALS.fullmatch(credentials):
+        raise UnfitCredentials("FLOWER_BASIC_AUTH is not NAME:PASSWORD")
+    if not credentials and not is_loopback(address):
+        raise OpenToOthers(f"{address} can be reached by others")
+    if not credentials and allow_control:
+        raise ControlByAnybody("--allow-control needs authentication, on this machine too")
 
 
 def _until_told(arguments: list[str], redis_url: str) -> int:
@@ -69,7 +99,7 @@ def _until_told(arguments: list[str], redis_url: str) -> int:
     reading, writing = os.pipe()
     environment = os.environ | {"FENCEPOST_REDIS_URL": redis_url, PARENT_FD: str(reading)}
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "app.cli.flower", *arguments],
+        [sys.executable, "-P", "-m", "app.cli.flower_process", *arguments],
         env=environment, stdin=subprocess.DEVNULL, pass_fds=[reading], process_group=0,
     )  # fmt: skip
     os.close(reading)
@@ -105,7 +135,3 @@ def _cookie_secret(file: Path) -> str:
         secret = secrets.token_urlsafe(48)
         folder.write(file, secret + "\n")
         return secret
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from app.cli.acting import default_world
 from app.domain.authority import Principal, require
 from app.domain.board import Column
 from app.domain.digest import text
-from app.domain.errors import BadInput
+from app.domain.errors import BadInput, IdempotencyConflict
 from app.domain.identity import WorldId
 from app.domain.scope import check_patterns
 from app.domain.work_order import (
@@ -32,6 +33,20 @@ from app.transitions.move import move
 from app.transitions.submit import submit
 
 _LONGEST_TITLE = 72  #: of a title that is the command
+_READY_BECAUSE = "approved at the command line"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was typed, whatever the repository."""
+
+    paths: tuple[str, ...]
+    checks: tuple[str, ...]
+    command: tuple[str, ...]
+    title: str | None
+    timeout: timedelta
+    check_timeout: timedelta
+    serial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +67,36 @@ class Dispatched:
     mirror: Mirror  #: where that is
 
 
-def read(
-    repository: str, base: str | None, paths: tuple[str, ...], checks: tuple[str, ...],
-    command: tuple[str, ...], title: str | None, timeout: timedelta, check_timeout: timedelta,
-    *, serial: bool = False,
-) -> Order:  # fmt: skip
+def read(wanted: Wanted, repository: str, base: str | None) -> Order:
     """Check what was typed and look at the repository; nothing is changed, nothing is started."""
-    for word in (*command, *checks, *paths):
+    check(wanted)
+    return order_of(wanted, inspect(repository, base))
+
+
+def check(wanted: Wanted) -> None:
+    """Refuse what no repository could make sense of."""
+    for word in (*wanted.command, *wanted.checks, *wanted.paths):
         if text(word) != word:
             raise BadInput(
                 f"{word!r} cannot be kept exactly: it is not UTF-8 in Unicode form NFC",
                 hint="put it into a script in the repository, and run that",
             )
-    check_patterns(paths)
-    for check in checks:
-        if not check.strip():
+    check_patterns(wanted.paths)
+    for one in wanted.checks:
+        if not one.strip():
             raise BadInput("a check is empty", hint="give --check a shell command")
-    source = inspect(repository, base)
-    name = _title(title, command)
-    merge = MergeStrategy.SERIAL if serial else MergeStrategy.PARALLEL
+    _title(wanted.title, wanted.command)
+
+
+def order_of(wanted: Wanted, source: Source) -> Order:
+    """What was asked for, on one repository."""
+    merge = MergeStrategy.SERIAL if wanted.serial else MergeStrategy.PARALLEL
     return Order(
         source,
         Specification(
-            name, source.base, paths, command, checks, timeout, check_timeout,
-            merge=merge, merge_bound=1 if serial else MOST_PARALLEL,
+            _title(wanted.title, wanted.command), source.base, wanted.paths, wanted.command,
+            wanted.checks, wanted.timeout, wanted.check_timeout,
+            merge=merge, merge_bound=1 if wanted.serial else MOST_PARALLEL,
         ),
     )  # fmt: skip
 
@@ -85,18 +106,44 @@ def carry_out(store: Store, home: Path, order: Order, principal: Principal) -> D
 
     Whoever may not do all of it does nothing of it.
     """
-    world, actor = default_world(store, principal), principal.id
-    for verb in ("add_repository", "draft", "submit", "approve", "move", "dispatch"):
-        require(principal, verb, world)
+    world, actor = permitted(store, principal), principal.id
     repository = add_repository(store, world, actor, order.source.name, order.source.url)
     mirror = open_mirror(home / "forge", repository.id)
     base = Base(base_branch(order.source), refresh(mirror, order.source))
-    new = draft(store, world, actor, repository.id, order.specification)
-    submit(store, world, actor, new.work_order)
-    approve(store, world, actor, new.work_order)
-    move(store, world, actor, new.task, Column.READY, "approved at the command line")
-    attempt = dispatch(store, world, actor, new.task, base)
+    task = hand_in(store, world, actor, repository.id, order.specification)
+    attempt = dispatch(store, world, actor, task, base)
     return Dispatched(world, attempt, base, mirror)
+
+
+def permitted(store: Store, principal: Principal) -> WorldId:
+    """The default world, for somebody who may take a work order all the way to its dispatch."""
+    world = default_world(store, principal)
+    for verb in ("add_repository", "draft", "submit", "approve", "move", "dispatch"):
+        require(principal, verb, world)
+    return world
+
+
+def hand_in(
+    store: Store, world: WorldId, actor: str, repository: str, specification: Specification,
+    *, key: str | None = None,
+) -> str:  # fmt: skip
+    """Draft a work order, submit and approve it; the id of its task, which is ready.
+
+    Under a key each of these happens once, also when it was broken off in the middle; a draft of
+    somebody else under that key is IdempotencyConflict.
+    """
+
+    def named(verb: str) -> str | None:
+        return None if key is None else f"{key}/{verb}"
+
+    new = draft(store, world, actor, repository, specification, key=named("draft"))
+    with suppress(IdempotencyConflict):  # under these keys it can only be somebody else's same step
+        submit(store, world, actor, new.work_order, key=named("submit"))
+    with suppress(IdempotencyConflict):
+        approve(store, world, actor, new.work_order, key=named("approve"))
+    with suppress(IdempotencyConflict):
+        move(store, world, actor, new.task, Column.READY, _READY_BECAUSE, key=named("move"))
+    return new.task
 
 
 def _title(given: str | None, command: tuple[str, ...]) -> str:

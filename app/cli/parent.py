@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from app import config
 from app.cli import record
 from app.cli.record import Child, Record
 from app.embedded import folder, process
@@ -24,7 +25,10 @@ HANDING_BACK = 5.0  #: seconds for draining, and again for handing back, before 
 HOPELESS = 5  #: deaths in a row without ever being steady
 _LARGEST_LOG = 10 * 1024 * 1024
 #: What a repository's owner may have set for their own Python is not for ours, nor is their token.
-_LEFT_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "FENCEPOST_TOKEN")
+_LEFT_OUT = (
+    "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "FENCEPOST_TOKEN",
+    *(f"{name}_FILE" for name in config.SECRETS),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,13 @@ _SIGNS = {
 }  # fmt: skip
 
 
+class Say(Protocol):
+    """Says a line; programs read the facts."""
+
+    def __call__(self, line: str, **facts: object) -> None:
+        """Say it."""
+
+
 class Progress(Protocol):
     """Somebody who is told what happens."""
 
@@ -118,15 +125,22 @@ def progress(*, as_json: bool) -> Iterator[Progress]:
     elif not sys.stderr.isatty():
         yield Lines()
     else:
-        console = Console(stderr=True, highlight=False)
-        with Live(
-            console=console,
-            transient=True,
-            refresh_per_second=8,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as live:
+        with drawing() as live:
             yield Terminal(live)
+
+
+@contextmanager
+def drawing() -> Iterator[Live]:
+    """The lower end of a terminal, on which what stands there is drawn again and again."""
+    console = Console(stderr=True, highlight=False)
+    with Live(
+        console=console,
+        transient=True,
+        refresh_per_second=8,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as live:
+        yield live
 
 
 def lines_of(seen: AttemptSeen, news: News) -> list[str]:

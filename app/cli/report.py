@@ -10,7 +10,7 @@ from typing import Any
 from app.cli import failing
 from app.cli.pull_requests import fetch_command, unmistakable
 from app.cli.shown import elapsed, painted, plain
-from app.cli.waiting_told import words
+from app.cli.waiting_told import told as waiting_told
 from app.store.engine import Store
 from app.store.views.artifacts import artifacts_of
 from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
@@ -42,7 +42,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         receipts = receipts_of(tx, seen)
         artifacts = artifacts_of(tx, world, attempt)
         repositories = repositories_seen(tx)
-        waits = waits_of(tx, world, attempt)
+        waits, waiting = waits_of(tx, world, attempt), waiting_told(tx, seen)
     author = observations.get("author", {})
     request = observations.get("pull_request", {}).get("pull_request")
     candidate = _object(author.get("candidate"))
@@ -70,7 +70,8 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
             for one in _list(observation.get("frictions"))
         ],
         "output": _object(author.get("execution")).get("output"),
-        "waits": [{**asdict(one), "words": words(one)} for one in waits],
+        "waits": [asdict(one) for one in waits],
+        "waiting": waiting,
         "unknown": unknown
         and {"step": unknown.name, "code": unknown.unknown, "detail": unknown.unknown_detail},
         "artifacts": artifacts,
@@ -94,8 +95,8 @@ def exit_code(seen: AttemptSeen) -> int:
 def tell(found: Mapping[str, Any]) -> None:
     """Print a summary for people."""
     print(_headline(found))
-    for wait in found["waits"]:
-        print(f"  {wait['words']}")
+    for words in found["waiting"].values():
+        print(f"  {words}")
     for friction in found["frictions"]:
         print(f"  {plain(friction['code'])}: {plain(str(friction['detail']), 300)}")
     for advice in dict.fromkeys(ADVICE.get(one["code"], "") for one in found["frictions"]):
@@ -168,7 +169,9 @@ def _change(file: Mapping[str, Any]) -> str:
 
 def _next(seen: AttemptSeen, found: Mapping[str, Any], prefix: str, mirror: Path) -> list[str]:
     explain = f"fencepost explain {seen.id}"
-    if seen.unknown is not None or seen.outcome == "unchanged":
+    if seen.unknown is not None:
+        return [f"fencepost unknown show {seen.id}", explain]
+    if seen.outcome == "unchanged":
         return [explain]
     if seen.outcome is None:
         return [f"fencepost logs {seen.id} --follow", f"fencepost attempts cancel {seen.id}"]

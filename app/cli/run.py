@@ -17,10 +17,12 @@ from app.cli.duration import DURATION
 from app.cli.guard import guarded
 from app.cli.interrupt import collected, on_stop
 from app.cli.logins import Logins
-from app.cli.order import Dispatched, Order
+from app.cli.order import Dispatched, Order, Wanted
 from app.cli.parent import Parent
-from app.cli.progress import Progress, progress
+from app.cli.progress import Progress, Say, progress
 from app.cli.record import ParentKind
+from app.cli.repos import carrying, reading
+from app.cli.repos.screen import screen
 from app.cli.shown import json_line
 from app.config import Settings
 from app.repository.address import is_url
@@ -31,7 +33,10 @@ _SLOTS = 4
 
 
 @click.command()
-@click.option("--repo", default=".", help="Path or URL; else the repository one stands in.")
+@click.option("--repo", help="Path or URL; else the repository one stands in.")
+@click.option(
+    "--repos", metavar="FILE", help="A list, one a line, `PATH-or-URL [BASE]`; - reads it."
+)
 @click.option("--base", help="Branch or commit to start from; else the current branch.")
 @click.option("--path", "paths", multiple=True, metavar="GLOB", help="What may change.")
 @click.option(
@@ -45,23 +50,30 @@ _SLOTS = 4
 @click.option(
     "--serial", is_flag=True, help="Begin only while no other request on the base is open."
 )
+@click.option("--again", is_flag=True, help="Of a list, begin anew what failed or was canceled.")
+@click.option("--reason", metavar="WHY", help="Why it may succeed --again; ten characters or more.")
 @click.option("--detach", is_flag=True, help="Print the attempt and leave the stack running.")
 @click.option("--json", "as_json", is_flag=True, help="One line for each event, a summary last.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
-    repo: str, base: str | None, paths: tuple[str, ...], checks: tuple[str, ...], title: str | None,
-    timeout: timedelta, check_timeout: timedelta, serial: bool, detach: bool, as_json: bool,
+    repo: str | None, repos: str | None, base: str | None, paths: tuple[str, ...],
+    checks: tuple[str, ...], title: str | None, timeout: timedelta, check_timeout: timedelta,
+    serial: bool, again: bool, reason: str | None, detach: bool, as_json: bool,
     command: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run COMMAND on a fresh checkout of a repository, check what it changed, and open a request.
+
+    With --repos it does so on each repository of a list, and skips those where it was done before.
 
     Exit codes: 0 done or unchanged, 1 failed, 2 refused, 3 outcome unknown, 130 interrupted.
     """
     on_stop(signal.default_int_handler)
     settings = config.read()
-    wanted = order.read(
-        repo, base, paths, checks, command, title, timeout, check_timeout, serial=serial
-    )
+    asked = Wanted(paths, checks, command, title, timeout, check_timeout, serial)
+    why = _check_use(repo, repos, again, reason)
+    if repos is not None:
+        return _many(settings, repos, asked, base, why, detach=detach, as_json=as_json)
+    wanted = order.read(asked, repo or ".", base)
     home.prepare(settings.home)
     with progress(as_json=as_json) as shown:
         if wanted.source.dirty:
@@ -72,8 +84,38 @@ def command(
         return _followed(settings, wanted, shown, as_json=as_json)
 
 
+def _check_use(repo: str | None, repos: str | None, again: bool, reason: str | None) -> str | None:
+    """Refuse options that do not go together; why what ended badly is begun anew, if it is."""
+    if repos is None and (again or reason is not None):
+        raise click.UsageError("--again and --reason go with --repos")
+    if repos is not None and repo is not None:
+        raise click.UsageError("give --repo or --repos")
+    if again != (reason is not None):
+        raise click.UsageError("--again and --reason go together")
+    if reason is not None:
+        carrying.check_reason(reason)
+    return reason
+
+
+def _many(
+    settings: Settings, path: str, wanted: Wanted, base: str | None, again: str | None,
+    *, detach: bool, as_json: bool,
+) -> int:  # fmt: skip
+    with screen(as_json=as_json) as shown:
+        entries = reading.read(path, wanted, base, shown.say)
+        home.prepare(settings.home)
+        if not detach:
+            with _stack(settings, shown.say) as (found, parent):
+                return carrying.followed(
+                    settings, found, parent, entries, again, shown, as_json=as_json
+                )
+        _start_apart(settings)
+        with stack.joined(settings) as found:
+            return carrying.detached(settings, found, entries, again, shown, as_json=as_json)
+
+
 def _followed(settings: Settings, wanted: Order, shown: Progress, *, as_json: bool) -> int:
-    with _stack(settings, shown) as (found, parent), stack.store_of(found) as store:
+    with _stack(settings, shown.say) as (found, parent), stack.store_of(found) as store:
         stack.check_redis(found.redis_url)
         new = order.carry_out(store, settings.home, wanted, acting(store, settings))
         place = f"{wanted.source.name} at {wanted.source.base} {new.base.sha[:12]}"
@@ -87,8 +129,7 @@ def _followed(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
 
 
 def _detached(settings: Settings, wanted: Order, shown: Progress, *, as_json: bool) -> int:
-    if record.find_up(settings.home) is None and not _is_named(settings):
-        apart.start(settings.home, _SLOTS)
+    _start_apart(settings)
     with stack.joined(settings) as found, stack.store_of(found) as store:
         stack.check_redis(found.redis_url)
         new = order.carry_out(store, settings.home, wanted, acting(store, settings))
@@ -100,6 +141,12 @@ def _detached(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
     shown.say(f"the stack stays; next: fencepost logs {new.attempt} --follow, fencepost down")
     print(new.attempt)
     return 0
+
+
+def _start_apart(settings: Settings) -> None:
+    """A stack that stays, where there is none."""
+    if record.find_up(settings.home) is None and not _is_named(settings):
+        apart.start(settings.home, _SLOTS)
 
 
 def _say_if_ahead(shown: Progress, wanted: Order, new: Dispatched) -> None:
@@ -114,7 +161,7 @@ def _say_if_ahead(shown: Progress, wanted: Order, new: Dispatched) -> None:
 
 
 @contextmanager
-def _stack(settings: Settings, shown: Progress) -> Iterator[tuple[Logins, Parent | None]]:
+def _stack(settings: Settings, say: Say) -> Iterator[tuple[Logins, Parent | None]]:
     """A stack that is there, or one of our own, which ends with us."""
     if record.find_up(settings.home) or _is_named(settings):
         with stack.joined(settings) as found:
@@ -123,9 +170,9 @@ def _stack(settings: Settings, shown: Progress) -> Iterator[tuple[Logins, Parent
     record.sweep(settings.home)
     with stack.provided(settings) as found:
         own = record.myself(ParentKind.RUN, time.time(), embedded=True)
-        parent = Parent(settings.home, own, shown.say)
+        parent = Parent(settings.home, own, say)
         patience = (_GRACE, _GRACE)
-        with guarded(settings, found, parent, _SLOTS, shown.say):
+        with guarded(settings, found, parent, _SLOTS, say):
             try:
                 parent.start(stack.roles_of(settings, found, _SLOTS))
                 yield found, parent

@@ -11,8 +11,9 @@ from app.broker.redis import Broker
 from app.cli import logins, record, tenancy
 from app.cli.logins import Logins
 from app.cli.parent import Role
-from app.config import Settings
+from app.config import Address, Settings
 from app.domain.errors import NotFound, SetupError
+from app.kinds import registry
 from app.store import footing
 from app.store.engine import Store, open_store
 
@@ -64,6 +65,7 @@ def store_of(found: Logins) -> Iterator[Store]:
 @contextmanager
 def provided(settings: Settings) -> Iterator[Logins]:
     """The servers for a stack of one's own: those that one owns, else the embedded ones."""
+    registry.check(settings.lease)  # here, before a role refuses it again and again
     if settings.database_url:
         check_redis(settings.redis_url)
         yield logins.of_owner(settings)
@@ -92,6 +94,7 @@ def of_up(home: Path) -> Logins:
 def roles_of(settings: Settings, found: Logins, slots: int) -> list[Role]:
     """The processes of a stack, each with the URL of its own login and no other."""
     common = {
+        "FENCEPOST_METRICS": _nth(settings.metrics, 0),
         "FENCEPOST_HOME": str(settings.home),
         "FENCEPOST_REDIS_URL": found.redis_url or "",
         "FENCEPOST_LISTEN_URL": "",
@@ -101,8 +104,20 @@ def roles_of(settings: Settings, found: Logins, slots: int) -> list[Role]:
         "FENCEPOST_DATABASE_URL": found.app_url,
         "FENCEPOST_LISTEN_URL": found.listen_url or "",
     }
-    worker = {**common, "FENCEPOST_DATABASE_URL": found.worker_url or ""}
+    worker = {
+        **common,
+        "FENCEPOST_DATABASE_URL": found.worker_url or "",
+        "FENCEPOST_METRICS": _nth(settings.metrics, 1),
+        "FENCEPOST_GRACE": "604800",  # the parent has its own, and says a second time when it ends
+    }
     return [
         Role("dispatcher", ("-m", "app.dispatcher"), control),
         Role("worker", ("-m", "workers", "--slots", str(slots)), worker),
     ]
+
+
+def _nth(first: Address | None, number: int) -> str:
+    """The address of the n-th process of this machine: the ports follow one another."""
+    if first is None or first.port == 0:
+        return str(first or "")
+    return str(Address(first.host, first.port + number))

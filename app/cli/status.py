@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,15 +11,15 @@ import click
 
 from app import config
 from app.broker.redis import Broker
-from app.cli import record, stack
+from app.cli import queue_told, record, stack
 from app.cli.logins import Logins
 from app.cli.record import Record
 from app.cli.shown import age, as_json, painted
 from app.config import Settings
 from app.domain.errors import RedisUnreachable
 from app.embedded import process, servers
-from app.kinds.registry import KINDS
-from app.store.views.fleet import Counts, QueueSeen, counts, queues_seen
+from app.store.views.fleet import Counts, counts
+from app.store.views.queues import SILENT, QueueLine, Redis, queues_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,6 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """One queue, both depths side by side (Q02)."""
-
-    postgres: QueueSeen
-    redis: int | None  #: messages; None: Redis does not answer
-
-
-@dataclass(frozen=True, slots=True)
 class Status:
     """Everything at one glance."""
 
@@ -48,7 +41,7 @@ class Status:
     up: int | None  #: pid of the parent
     roles: list[Role]
     workers: int | None  #: connected to Redis, on any machine; None: Redis does not answer
-    queues: list[Queue]
+    queues: tuple[QueueLine, ...]  #: both depths side by side (Q02)
     counts: Counts
 
 
@@ -60,12 +53,12 @@ def command(in_full: bool) -> None:
     up = record.find_up(settings.home)
     where = _servers(settings, up)
     with stack.joined(settings) as found, stack.store_of(found) as store:
+        workers, redis = _redis(found)
         with store.begin() as tx:
-            queues, totals = queues_seen(tx, list(KINDS)), counts(tx)
-        workers, depths = _redis(found)
+            queues, totals = queues_seen(tx, redis).queues, counts(tx)
     seen = Status(
         str(settings.home), where, up.pid if up else None, _roles(up), workers,
-        [Queue(one, depths.get(one.kind)) for one in queues], totals,
+        queues, totals,
     )  # fmt: skip
     return as_json(seen) if in_full else _tell(seen)
 
@@ -86,16 +79,14 @@ def _roles(up: Record | None) -> list[Role]:
     ]
 
 
-def _redis(found: Logins) -> tuple[int | None, dict[str, int]]:
+def _redis(found: Logins) -> tuple[int | None, Redis]:
     if not found.redis_url:
-        return None, {}
-    broker = Broker(found.redis_url, role="cli")
-    try:
-        return broker.connected("worker"), {kind: broker.depth(kind) for kind in KINDS}
-    except RedisUnreachable:
-        return None, {}
-    finally:
-        broker.close()
+        return None, SILENT
+    with closing(Broker(found.redis_url, role="cli")) as broker:
+        try:
+            return broker.connected("worker"), queue_told.said_by(broker)
+        except RedisUnreachable:
+            return None, SILENT
 
 
 def _tell(seen: Status) -> None:
@@ -108,13 +99,14 @@ def _tell(seen: Status) -> None:
         _row(role.name, f"pid {role.pid}, {state}, since {age(role.since)}")
     _row("workers", f"{'?' if seen.workers is None else seen.workers} connected")
     for queue in seen.queues:
-        rows, messages = queue.postgres, "?" if queue.redis is None else queue.redis
-        oldest = f", oldest {age(rows.oldest)}" if rows.oldest else ""
-        _row("queue", f"{rows.kind}: {rows.waiting} in Postgres, {messages} in Redis, "
-                      f"{rows.running} running{oldest}")  # fmt: skip
+        messages = "?" if queue.redis is None else queue.redis
+        oldest = f", oldest {age(queue.oldest)}" if queue.oldest else ""
+        _row("queue", f"{queue.queue}: {queue.state}, {queue.waiting} in Postgres, "
+                      f"{messages} in Redis, {queue.running} running{oldest}")  # fmt: skip
     total = seen.counts
     _row("attempts", f"{total.active} active, {total.unknown} unknown, {total.dead} dead letters")
-    print("next: " + ("fencepost attempts list" if total.active else "fencepost run -- COMMAND"))
+    rest = "fencepost attempts list" if total.active else "fencepost run -- COMMAND"
+    print("next: " + ("fencepost unknown list" if total.unknown else rest))
 
 
 def _row(name: str, value: str) -> None:

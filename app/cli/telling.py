@@ -25,7 +25,7 @@ SENTENCES: dict[str, str] = {
     "artifact.kept": "kept {name} ({media_type})",
     "result.recorded": "fence {fence} recorded the result: {outcome} {digest}",
     "unknown.opened": "held for a person: {code}: {detail}",
-    "unknown.decided": "decided by {decided_by}: {decision}, {reason}",
+    "unknown.decided": "decided by {decided_by}: {what}, because: {reason}",
     "result.staged": "its facts staged as one batch",
     "activity.settled": "settled by receipt {tick}",
     "letter.kept": "dead letter {dead_letter_id} kept: {cause}, {detail}",
@@ -55,6 +55,9 @@ def sentence(entry: Entry) -> str:
     if entry.what == "letter.replayed":
         attempt, delivery = facts["attempt_id"], facts["delivery"]
         facts["came"] = f"attempt {attempt}" if attempt else f"delivery {delivery}"
+    if entry.what == "unknown.decided":
+        number = facts["adopts"]
+        facts["what"] = f"{facts['decision']}{f' request #{number}' if number else ''}"
     return plain(SENTENCES[entry.what].format_map(facts), 400)
 
 
@@ -72,12 +75,8 @@ def journal_sentence(event: Written) -> str | None:
             return plain(f"runs: {shown}", 160)
         case "start", _:
             return f"process {value.get('pid')} started"
-        case "step", "agent":
-            return f"command ended: {_ending(value)}"
-        case "step", "check":
-            return plain(f"check {value.get('command')}: {_ending(value)}", 160)
-        case "step", "decide":
-            return f"recovery permits: {value.get('permission')}"
+        case "step", "agent" | "check" | "decide" | "head":
+            return plain(_of_step(value), 160)
         case "completion", _:
             return f"ends as {value.get('outcome')}"
         case "artifact", _ if "refused" not in value:
@@ -85,6 +84,20 @@ def journal_sentence(event: Written) -> str | None:
         case _:
             facts = " ".join(f"{name}={one}" for name, one in value.items())
             return plain(f"{event.type} {facts}", 160)
+
+
+def _of_step(value: Mapping[str, object]) -> str:
+    """What a worker tells of its way."""
+    match value["step"]:
+        case "agent":
+            return f"command ended: {_ending(value)}"
+        case "check":
+            return f"check {value.get('command')}: {_ending(value)}"
+        case "head":
+            did = f"made at {value['sha']}" if value.get("sha") else "removed"
+            return f"branch {value.get('branch')} {did}"
+        case _:
+            return f"recovery permits: {value.get('permission')}"
 
 
 def _of_control(event: Written) -> str:

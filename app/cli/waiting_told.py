@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from app.cli import queue_told
 from app.cli.shown import plain
 from app.domain.bounds import Bound
-from app.store.views.waiting import WaitSeen, WriterSeen
+from app.domain.identity import ActivityId, ActivityKey, Kind, WorldId
+from app.store.engine import Tx
+from app.store.views.attempt import AttemptSeen
+from app.store.views.delay import delay_of
+from app.store.views.waiting import WaitSeen, WriterSeen, waits_of
+
+
+def told(tx: Tx, seen: AttemptSeen) -> dict[str, str]:
+    """Step → why it does not run, of every step that would if it could."""
+    found = {one.step: words(one) for one in waits_of(tx, seen.world, seen.id)}
+    for step in seen.steps:
+        if step.activity is None or step.fence is None or step.settled_tick is not None:
+            continue
+        key = ActivityKey(WorldId(seen.world), Kind(step.kind), ActivityId(step.activity))
+        if (delay := delay_of(tx, key)) is not None:
+            found[step.name] = f"step {step.name} {queue_told.why(delay)}"
+    return found
 
 
 def words(seen: WaitSeen) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from app.cli.follow import Follower, News, follow
 from app.cli.interrupt import Interrupts
 from app.cli.order import Dispatched
 from app.cli.parent import Parent, last_words
-from app.cli.progress import Progress
+from app.cli.progress import Progress, Say
 from app.cli.shown import json_line
 from app.cli.waiting_told import words
 from app.domain.errors import DatabaseUnreachable, RedisUnreachable, SetupError, WrongState
@@ -78,39 +79,50 @@ def to_the_end(watch: Watch, *, as_json: bool) -> int:
 
 
 def _follow(watch: Watch, follower: Follower) -> AttemptSeen:
-    lost: float | None = None
+    patience = Patience(watch.shown.say)
 
     def show(seen: AttemptSeen, news: list[News]) -> None:
-        nonlocal lost
-        if lost is not None:
-            watch.shown.say("the database answers again")
-            lost = None
+        patience.answered()
         watch.shown.show(seen, news)
 
     while True:
         try:
             return follow(follower, show, lambda seen: _pause(watch, seen))
         except DatabaseUnreachable as fault:
-            if lost is None:
-                lost = time.monotonic()
-                watch.shown.say(f"the database does not answer; tries again: {fault.message}")
-            if time.monotonic() - lost > _PATIENCE:
-                raise DatabaseUnreachable(
-                    f"attempt {watch.new.attempt} is left as it is: {fault.message}",
-                    hint="its work resumes with the next `fencepost up` or `fencepost run`",
-                ) from fault
+            patience.lost(fault, f"attempt {watch.new.attempt} is left as it is")
             watch.interrupts.raise_if_new()
             time.sleep(_ASK_AGAIN)
+
+
+class Patience:
+    """How long a database may be away before watching makes no sense any more."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._since: float | None = None
+
+    def lost(self, fault: DatabaseUnreachable, what: str) -> None:
+        """It does not answer: said once, and raised again when it has been too long."""
+        if self._since is None:
+            self._since = time.monotonic()
+            self._say(f"the database does not answer; tries again: {fault.message}")
+        if time.monotonic() - self._since > _PATIENCE:
+            raise DatabaseUnreachable(
+                f"{what}: {fault.message}",
+                hint="its work resumes with the next `fencepost up` or `fencepost run`",
+            ) from fault
+
+    def answered(self) -> None:
+        """It answers."""
+        if self._since is not None:
+            self._say("the database answers again")
+            self._since = None
 
 
 def _pause(watch: Watch, seen: AttemptSeen) -> None:
     watch.interrupts.raise_if_new()
     time.sleep(_LOOK_EVERY)
-    if watch.parent and (name := watch.parent.hopeless()):
-        raise RoleEnds(
-            f"the {name} ends again and again: {last_words(watch.home, name)}",
-            hint=f"see {watch.home / 'logs' / name}.log; the attempt {seen.id} waits",
-        )
+    check_roles(watch.parent, watch.home, f"the attempt {seen.id} waits")
     now = time.monotonic()
     if _waits(watch, seen):
         return
@@ -118,8 +130,22 @@ def _pause(watch: Watch, seen: AttemptSeen) -> None:
     if is_claimed or watch.said_queued or now - watch.asked < _ASK_EVERY:
         return
     watch.asked = now
-    if now - watch.began > (_OUR_START_UP if watch.parent else _START_UP):
-        watch.said_queued = _say_if_nobody_works(watch)
+    if now - watch.began > start_up(watch.parent):
+        watch.said_queued = said_that_nobody_works(watch.redis_url, watch.shown.say)
+
+
+def check_roles(parent: Parent | None, home: Path, then: str) -> None:
+    """Raise RoleEnds where a role of our own stack does not stay."""
+    if parent and (name := parent.hopeless()):
+        raise RoleEnds(
+            f"the {name} ends again and again: {last_words(home, name)}",
+            hint=f"see {home / 'logs' / name}.log; {then}",
+        )
+
+
+def start_up(parent: Parent | None) -> float:
+    """The seconds that a worker may take to connect before anybody wonders."""
+    return _OUR_START_UP if parent else _START_UP
 
 
 def _waits(watch: Watch, seen: AttemptSeen) -> bool:
@@ -137,14 +163,15 @@ def _waits(watch: Watch, seen: AttemptSeen) -> bool:
     return True
 
 
-def _say_if_nobody_works(watch: Watch) -> bool:
+def said_that_nobody_works(redis_url: str | None, say: Say) -> bool:
+    """Whether it had to be said that what is queued finds no worker."""
     try:
-        if watch.redis_url is None or workers_connected(watch.redis_url) > 0:
+        if redis_url is None or workers_connected(redis_url) > 0:
             return False
     except RedisUnreachable as fault:
-        watch.shown.say(f"queued in Postgres: {fault.message}", code=fault.code)
+        say(f"queued in Postgres: {fault.message}", code=fault.code)
         return True
-    watch.shown.say(
+    say(
         "queued: no worker is running; start one with `fencepost worker`, or a stack with "
         "`fencepost up`",
         code="no_worker",

@@ -12,9 +12,13 @@ from app.broker.publisher import Publisher
 from app.broker.redis import Broker
 from app.broker.topology import celery_app
 from app.dispatcher import loop, projector, reaper, relay, stager, ticker, watcher
-from app.dispatcher.loop import Turn
+from app.dispatcher.loop import Beside, Nudge, Turn
 from app.domain.errors import FencepostError
 from app.events import Moment, emit
+from app.kinds import registry
+from app.metrics.serving import serve
+from app.metrics.shared import Shared
+from app.metrics.turns import Turns
 from app.parentage import watch_parent
 from app.store import footing, installation
 from app.store.engine import open_store
@@ -35,27 +39,48 @@ def main() -> int:
     try:
         url = config.required(settings.database_url, "FENCEPOST_DATABASE_URL")
         redis_url = config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
+        registry.check(settings.lease)
         store = open_store(url, name="fencepost-dispatcher")
         footing.check(store, footing.Login.APP)
         with store.begin() as tx:
             named = installation.name(tx)
+        counted = Turns()
+        shared = Shared(
+            open_store(url, name="fencepost-metrics", connections=1),
+            Broker(redis_url, role="metrics"),
+        )
+        serve(settings.metrics, "dispatcher", counted, shared)
     except FencepostError as fault:
         emit(Moment.TROUBLE, code=fault.code, what=fault.message, hint=fault.advice)
         return 2
     broker = Broker(redis_url, role="dispatcher")
     publisher = Publisher(celery_app(redis_url, role="dispatcher"))
+    nudge = Nudge()
     turns = [
-        Turn("project", functools.partial(projector.turn, store, settings.lease)),
-        Turn("relay", functools.partial(relay.turn, store, broker, publisher, named)),
+        Turn("project", nudge.after(functools.partial(projector.turn, store, settings.lease))),
         Turn("stage", functools.partial(stager.turn, store)),
         Turn("tick", functools.partial(ticker.turn, store)),
-        Turn("reap", functools.partial(reaper.turn, store), every=SWEEP),
+        Turn("reap", nudge.after(functools.partial(reaper.turn, store)), every=SWEEP),
         Turn("watch", functools.partial(watcher.turn, store, settings.home / "forge"), every=1.0),
+        Turn("recall", nudge.after(functools.partial(relay.recall, store)), every=1.0),
+    ]
+    beside = [
+        Turn("relay", functools.partial(relay.turn, store, broker, publisher, named)),
         Turn("replace", functools.partial(reaper.replace_lost_messages, store, broker), every=1.0),
     ]
+    for turn in (*turns, *beside):
+        turn.step = counted.counted(turn.name, turn.step)
     emit(Moment.ROLE_STARTED, role="dispatcher")
     listener = Listener(settings.listen_url or url)
-    loop.run(turns, listener, stop, SWEEP)
+
+    def wait(seconds: float, stop: threading.Event) -> None:
+        listener.wait(seconds, stop)
+        nudge.give()
+
+    # Redis may hang for seconds; what needs no Redis goes on meanwhile
+    redis_loop = Beside(beside, nudge.wait, stop, SWEEP)
+    loop.run(turns, wait, stop, SWEEP)
+    redis_loop.end(SWEEP * 2)
     emit(Moment.ROLE_STOPPED, role="dispatcher")
     return 0
 

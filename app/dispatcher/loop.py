@@ -1,4 +1,4 @@
-"""The dispatcher's one loop: take turns while there is work, else wait to be woken."""
+"""The dispatcher's loops: take turns while there is work, else wait to be woken."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from app.domain.errors import FencepostError
 from app.events import Moment, emit
-from app.store.listening import Listener
 
 Thing = TypeVar("Thing")
 Step = Callable[[], int]  #: one turn; how much it did
+Wait = Callable[[float, threading.Event], object]  #: until woken, for so many seconds at most
 
 
 @dataclass(slots=True)
@@ -62,8 +62,63 @@ def each(things: Iterable[Thing], step: Callable[[Thing], int | None]) -> int:
     return done
 
 
-def run(turns: Sequence[Turn], listener: Listener, stop: threading.Event, sweep: float) -> None:
+def run(turns: Sequence[Turn], wait: Wait, stop: threading.Event, sweep: float) -> None:
     """Go round until stopped; the loop holds no state, so it may die at any instant (O06)."""
     while not stop.is_set():
         if not sum(turn.take() for turn in turns):
-            listener.wait(sweep, stop)
+            wait(sweep, stop)
+
+
+class Nudge:
+    """How one loop of a process wakes another; like every waking, only a hint."""
+
+    def __init__(self) -> None:
+        self._given = threading.Event()
+
+    def give(self) -> None:
+        """Wake whoever waits, now or next."""
+        self._given.set()
+
+    def after(self, step: Step) -> Step:
+        """The same step, followed by a nudge when it did something."""
+
+        def take() -> int:
+            if done := step():
+                self.give()
+            return done
+
+        return take
+
+    def wait(self, seconds: float, stop: threading.Event) -> None:
+        """Return when nudged or when the time is over; it is short, so a stop is soon seen."""
+        if not stop.is_set():
+            self._given.wait(seconds)
+        self._given.clear()
+
+
+class Beside:
+    """Turns in a thread of their own: what they wait for keeps no other turn waiting (Q12)."""
+
+    def __init__(
+        self, turns: Sequence[Turn], wait: Wait, stop: threading.Event, sweep: float
+    ) -> None:
+        self._fault: BaseException | None = None
+        self._stop = stop
+        self._thread = threading.Thread(
+            target=self._go, args=(turns, wait, sweep), name="beside", daemon=True
+        )
+        self._thread.start()
+
+    def end(self, patience: float) -> None:
+        """Wait so long for the thread; a fault that ended it, and so the process, is raised."""
+        self._thread.join(patience)
+        if self._fault is not None:
+            raise self._fault
+
+    def _go(self, turns: Sequence[Turn], wait: Wait, sweep: float) -> None:
+        try:
+            run(turns, wait, self._stop, sweep)
+        except BaseException as fault:  # noqa: BLE001  # raised again where the process ends
+            self._fault = fault
+        finally:
+            self._stop.set()

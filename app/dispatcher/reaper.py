@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from app.broker.redis import Broker
 from app.kinds.registry import KINDS
 from app.store import activities, claims, deliveries
 from app.store.deliveries import Cause
 from app.store.engine import Store
+from app.store.views.queues import GRACE
 from app.transitions.deliver import deliver
 from app.transitions.expire import expire
 from app.transitions.withdraw import withdraw
-
-#: A message that left an empty queue is claimed within milliseconds, or it was lost.
-UNCLAIMED_GRACE = timedelta(seconds=5)
 
 _CAUSES = {"expired": Cause.LOST_WORKER, "released": Cause.RELEASED, "held": Cause.DECIDED}
 
@@ -43,7 +39,7 @@ def replace_lost_messages(store: Store, broker: Broker) -> int:
     for kind in KINDS:
         with store.begin() as tx:
             overdue = deliveries.past_deadline(tx, kind)
-            lost = deliveries.published_unclaimed(tx, kind, UNCLAIMED_GRACE)
+            lost = deliveries.published_unclaimed(tx, kind, GRACE)
         done += sum(deliver(store, key, Cause.EXPIRED) for key in overdue)
         if lost and broker.depth(kind) == 0:
             done += sum(deliver(store, key, Cause.UNCLAIMED) for key in lost if key not in overdue)

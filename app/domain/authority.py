@@ -16,7 +16,7 @@ class Scope(StrEnum):
 
     VIEWER = "viewer"  #: look; every other scope may, too
     OPERATOR = "operator"  #: write work orders, dispatch, retry, cancel
-    APPROVER = "approver"  #: approve, reject, decide
+    APPROVER = "approver"  #: approve, reject, decide, resolve
     ADMIN = "admin"  #: tokens and worlds
 
 
@@ -42,7 +42,7 @@ NEEDED: Mapping[str, Scope] = MappingProxyType(
          "retry", "cancel", "move", "add_child", "pause", "resume", "replay", "close", "merge"),
         Scope.OPERATOR,
     )
-    | dict.fromkeys(("approve", "reject", "decide"), Scope.APPROVER)
+    | dict.fromkeys(("approve", "reject", "decide", "resolve"), Scope.APPROVER)
     | dict.fromkeys(("open_world", "create_token", "revoke_token"), Scope.ADMIN)
 )  # fmt: skip
 

@@ -20,6 +20,7 @@ class FencepostError(Exception):
 
     code: ClassVar[str] = "fencepost_error"
     hint: ClassVar[str] = ""
+    is_retryable: ClassVar[bool] = False  #: the same request may be granted later, as it is
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -244,6 +245,14 @@ class BudgetExhausted(Refused):
 
     code = "budget_exhausted"
     hint = "raise the budget with `fencepost work-orders revise`, and let that be approved"
+
+
+class WorldFull(Refused):
+    """As much work waits in this world as may; when some of it has begun there is room (Q02)."""
+
+    code = "world_full"
+    hint = "ask again later; `fencepost queues limit` shows and changes how much may wait"
+    is_retryable = True
 
 
 class SecondPersonNeeded(Refused):

@@ -58,7 +58,7 @@ _CODES: Mapping[FailureClass, str] = {
         "forge_uncertain request_exists digest_conflict malformed_result foreign_operation_ref "
         "operation_ref_missing branch_clash closed_without_decision database_behind_remote "
         "foreign_open foreign_closed foreign_merged head_moved base_changed several "
-        "unresolved_call claims_keep_ending"
+        "unresolved_call request_missing claims_keep_ending"
     ),
     FailureClass.SCOPE_VIOLATION: (
         "outside_scope link_leaves_repository link_leaves_scope submodule_link name_clash "

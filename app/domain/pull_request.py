@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.domain.head import HeadMove
 from app.domain.identity import OperationId
 
 
@@ -50,6 +51,8 @@ class Trouble(StrEnum):
     BASE_CHANGED = "base_changed"
     SEVERAL = "several"
     UNRESOLVED = "unresolved_call"
+    CLASH = "branch_clash"
+    MISSING = "request_missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,13 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveHeads:
+    """Absence is attested: take the head from under the old call, then look for the window."""
+
+    moves: tuple[HeadMove, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KeepLooking:
     """A call may still show its effect; look again within the settle window."""
 
@@ -82,7 +92,20 @@ class EndCanceled:
     """Nothing is there, no call is open, and a stop was asked for."""
 
 
-RequestPermission = Adopt | AskPerson | Create | KeepLooking | EndCanceled
+RequestPermission = Adopt | AskPerson | Create | MoveHeads | KeepLooking | EndCanceled
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What persons have decided, as far as it bears on the next step."""
+
+    adopts: int | None = None  #: the request that they name
+    is_abandoned: bool = False  #: over what was found on the head
+    is_vouched: bool = False  #: for calls without an answer: their heads are given up
+    guard: MoveHeads | AskPerson | None = None  #: what must come before anything is created
+
+
+NO_RULING = Ruling()
 
 
 def permit(
@@ -92,25 +115,55 @@ def permit(
     unresolved: bool,
     window_passed: bool,
     stop: bool,
+    ruling: Ruling = NO_RULING,
 ) -> RequestPermission:
-    """What the requests on the head (every state, this repository) permit; first match wins.
+    """What the requests on the heads (every state, this repository) permit; first match wins.
 
-    `unresolved`: a call of any fence has no outcome. `window_passed`: the settle window since the
-    newest such call is over.
+    `unresolved`: a call of any fence has no outcome, and no person's word for one. `window_passed`:
+    the settle window since the newest such call, or since the head was moved, is over.
     """
-    match list(found):
-        case [request]:
-            return _known(request, ours)
-        case [_, *_]:
-            numbers = ", ".join(f"#{request.number}" for request in found)
-            return AskPerson(Trouble.SEVERAL, f"several requests on one head: {numbers}")
+    shown = _shown(found, ours, ruling)
+    if shown is not None:
+        return shown
     if unresolved and window_passed:
         return AskPerson(
             Trouble.UNRESOLVED, "a call has no outcome, and no request appeared in the window"
         )
     if unresolved:
         return KeepLooking()
+    if ruling.guard is not None:
+        return ruling.guard
+    if ruling.is_vouched and not window_passed:
+        return KeepLooking()
     return EndCanceled() if stop else Create()
+
+
+def _shown(
+    found: Sequence[ForgeRequest], ours: Lineage, ruling: Ruling
+) -> Adopt | AskPerson | None:
+    """What follows from the requests that are there; None: as if there were none."""
+    for request in found:
+        if request.number == ruling.adopts:
+            return Adopt(request)
+    permission: Adopt | AskPerson | None = None
+    match list(found):
+        case [request]:
+            permission = _known(request, ours)
+        case [_, *_]:
+            numbers = ", ".join(f"#{request.number}" for request in found)
+            permission = AskPerson(Trouble.SEVERAL, f"several requests on one head: {numbers}")
+    if isinstance(permission, Adopt):
+        return permission
+    if ruling.adopts is not None:
+        return AskPerson(Trouble.MISSING, f"request #{ruling.adopts} is not on this head")
+    if ruling.is_abandoned and not any(_counts(request, ours) for request in found):
+        return None
+    return permission
+
+
+def _counts(request: ForgeRequest, ours: Lineage) -> bool:
+    """Whether it is an effect of ours that lives on; what a person has closed does not."""
+    return request.marker == ours.operation and request.state is not RequestState.CLOSED
 
 
 _FOREIGN = {
@@ -120,7 +173,7 @@ _FOREIGN = {
 }
 
 
-def _known(request: ForgeRequest, ours: Lineage) -> RequestPermission:
+def _known(request: ForgeRequest, ours: Lineage) -> Adopt | AskPerson:
     name = f"request #{request.number}"
     if request.marker != ours.operation:
         what = f"{name} on this head is {request.state} and not of this operation"

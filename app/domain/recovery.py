@@ -34,6 +34,8 @@ class Situation:
     operation: RemoteOperation
     recorded: Digest | None = None  #: of the result in the database
     earlier_start: bool = False  #: a start row of any fence below mine
+    attested: bool = False  #: a person vouches that those starts, without a ref, left nothing
+    clash_abandoned: bool = False  #: a person gave the work up over the branch in its way
     own_start: str | None = None  #: the sha that my start row names
     stop: Stop | None = None
     branch_present: bool = False  #: the candidate's branch, or one that shadows it
@@ -158,14 +160,16 @@ def _after_the_result(now: Situation, recorded: Digest) -> Permission:
 
 
 def _nothing_there(now: Situation) -> Permission:
-    if now.earlier_start or now.own_start is not None:  # 9
+    if now.own_start is not None or (now.earlier_start and not now.attested):  # 9
         return Unknown("operation_ref_missing", "work was started, and its operation ref is gone")
-    if now.branch_present:  # 10
+    if now.branch_present and not (now.clash_abandoned and now.stop is not None):  # 10
         return Unknown("branch_clash", "the branch exists, and no operation of ours made it")
     if now.stop is not None:  # 11
         return Close(expected=None)
     if not now.may_bind:  # 13
         return FailClosed()
+    if now.earlier_start:  # 9, decided: whatever an earlier start still pushes fails at the guard
+        return Execute(Mark.GUARDED, expected=None)
     return Execute(Mark.STARTED, expected=None)  # 13
 
 

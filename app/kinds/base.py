@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from app.domain.board import Decision, StepState
 from app.domain.digest import Json
+from app.domain.errors import SetupError
 from app.domain.identity import Kind
 from app.domain.result import Observation, Outcome, ResultRef
 from app.domain.world import Fact, World
@@ -23,19 +24,52 @@ STEP_ENDS = {
 }
 
 
+#: What the schema takes as a lease.
+_LEAST, _MOST = timedelta(seconds=1), timedelta(hours=1)
+
+
+class LimitsUnfit(SetupError):
+    """Lease, heartbeat, deadline and stall limit of a kind do not go together (T08)."""
+
+    code = "limits_unfit"
+    hint = "correct the kind's limits, or FENCEPOST_LEASE"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a claim may go without a renewal, and how often the work may be started."""
+    """How long a claim may go without a renewal, and what else waits for how long (T08)."""
 
     lease: timedelta
     heartbeat: timedelta
     deadline: timedelta  #: of a delivery: one that is older cannot be claimed (Q03)
+    stall: timedelta  #: the longest silence of a run (E07)
     most_starts: int
 
     def __post_init__(self) -> None:
-        """A heartbeat is at most a third of its lease (T08)."""
-        if self.heartbeat * 3 > self.lease:
-            raise ValueError(f"heartbeat {self.heartbeat} is over a third of lease {self.lease}")
+        """Limits that do not go together are LimitsUnfit, wherever they come from."""
+        for is_right, rule in (
+            (timedelta(0) < self.heartbeat, "a heartbeat takes some time"),
+            (self.heartbeat * 3 <= self.lease, "a heartbeat is at most a third of its lease"),
+            (_LEAST <= self.lease <= _MOST, "a lease is from a second to an hour"),
+            (self.lease < self.deadline, "a delivery lives longer than a lease"),
+            (self.lease <= self.stall, "a run may be silent for as long as a lease"),
+            (self.most_starts > 0, "work may be started at least once"),
+        ):
+            if not is_right:
+                raise LimitsUnfit(
+                    f"{rule}: lease {self.lease}, heartbeat {self.heartbeat}, "
+                    f"deadline {self.deadline}, stall {self.stall}"
+                )
+
+    def with_lease(self, lease: timedelta | None) -> Limits:
+        """The same with another lease, its heartbeat in proportion; None: as they are."""
+        if lease is None:
+            return self
+        return replace(self, lease=lease, heartbeat=self.beat(lease))
+
+    def beat(self, lease: timedelta) -> timedelta:
+        """The heartbeat of a claim that was given this lease."""
+        return self.heartbeat * (lease / self.lease)
 
 
 #: What fits work of minutes on one host.
@@ -43,6 +77,7 @@ ORDINARY = Limits(
     lease=timedelta(seconds=15),
     heartbeat=timedelta(seconds=4),
     deadline=timedelta(minutes=15),
+    stall=timedelta(hours=1),
     most_starts=5,
 )
 

@@ -105,6 +105,11 @@ def retry_rules(data: bytes) -> Mapping[str, RetryRule]:
     return rules_from(_object(data).get("retry", {}))
 
 
+def step_of(data: bytes) -> str:
+    """The step that an admitted request is of."""
+    return string(_object(data), "step")
+
+
 def rules_from(value: Json) -> Mapping[str, RetryRule]:
     """Rules by failure class, from their canonical form."""
     if not isinstance(value, Mapping):

@@ -73,7 +73,8 @@ def attempt(
     """Run git and return what it said, whatever its exit code; a time-out is GitFailed.
 
     `as_user` is for reaching an address: the user's own configuration names credential helpers and
-    rewrites addresses, ours is read after it, and there is no terminal to ask on.
+    rewrites addresses, ours is read after it. There is no terminal to ask on, and a signal to the
+    group of whoever runs git does not reach it.
     """
     command = ["git", *(_AFTER_THE_USER if as_user else ()), *arguments]
     environment = (user_environment() if as_user else clean_environment()) | dict(extra or {})
@@ -84,8 +85,7 @@ def attempt(
     try:
         done = subprocess.run(
             command, cwd=directory or work_tree, input=stdin, env=environment,
-            capture_output=True, timeout=timeout, check=False,
-            start_new_session=as_user,
+            capture_output=True, timeout=timeout, check=False, start_new_session=True,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise GitFailed(f"git {arguments[0]} did not end within {timeout:g} s") from None

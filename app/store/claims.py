@@ -38,6 +38,7 @@ class Verdict(StrEnum):
     HELD = "held"
     ENDED = "ended"
     UNKNOWN_IDENTITY = "unknown_identity"
+    PAUSED = "paused"  #: its queue is; the delivery waits in Postgres until that is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,10 @@ class Renewed:
 def take(tx: Tx, key: ActivityKey, delivery: DeliveryNumber, worker: str) -> Claim | Verdict:
     """The next fence and its token for the delivery of a message, or why not."""
     row = tx.execute(
-        text("select verdict, fence, token from fencepost.claim(:w, :k, :a, :d, :worker)"),
+        text(
+            "select verdict, fence, token"
+            " from fencepost.claim_unless_paused(:w, :k, :a, :d, :worker)"
+        ),
         {"w": key.world, "k": key.kind, "a": key.activity, "d": delivery, "worker": worker},
     ).one()
     if row.verdict is not None:

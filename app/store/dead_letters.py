@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, insert, select, union
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.domain.identity import ActivityKey
+from app.domain.dead_letter import LetterCause
+from app.domain.errors import NotFound
+from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
 from app.store.engine import Tx
-from app.store.fencing import keyed
-from app.store.schema import dead_letters
+from app.store.fencing import keyed, of_key
+from app.store.schema import activities, dead_letters, effect_calls, replays, starts
 
 
-def add_activity(tx: Tx, key: ActivityKey, cause: str, detail: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One dead letter: of an activity by its key, of a message by its bytes."""
+
+    id: int
+    cause: str
+    key: ActivityKey | None
+    bytes: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came of a letter: another attempt, or another delivery."""
+
+    letter: int
+    key: ActivityKey  #: that is dead, or that the message spoke of
+    batch: str
+    actor: str
+    reason: str
+    attempt: str | None
+    delivery: DeliveryNumber | None
+    tick: int | None  #: whose receipt began the attempt
+    at: datetime | None = None
+
+
+def add_activity(tx: Tx, key: ActivityKey, cause: LetterCause, detail: str) -> None:
     """Keep that an activity is dead; once an activity."""
     tx.execute(
         upsert(dead_letters)
@@ -20,7 +50,63 @@ def add_activity(tx: Tx, key: ActivityKey, cause: str, detail: str) -> None:
     )
 
 
-def bury_bytes(tx: Tx, queue: str, cause: str, message: bytes) -> int:
+def starts_of(tx: Tx, key: ActivityKey) -> tuple[int, int]:
+    """How often an activity was started, processes and calls together, and how often it may be."""
+    begun = union(
+        *(select(table.c.fence).where(of_key(table, key)) for table in (starts, effect_calls))
+    ).subquery()
+    count = select(func.count()).select_from(begun).scalar_subquery()
+    row = tx.execute(select(count, activities.c.most_starts).where(of_key(activities, key))).one()
+    return int(row[0]), int(row[1])
+
+
+def bury_bytes(tx: Tx, queue: str, cause: LetterCause, message: bytes) -> int:
     """Keep a message that is no delivery of ours, and return its number (Q04)."""
     number: int = tx.execute(select(func.fencepost.bury_bytes(queue, cause, message))).scalar_one()
     return number
+
+
+def get(tx: Tx, letter: int) -> Letter:
+    """A letter; NotFound."""
+    row = tx.execute(
+        select(dead_letters).where(dead_letters.c.dead_letter_id == letter)
+    ).one_or_none()
+    if row is None:
+        raise NotFound(
+            f"no dead letter {letter}", hint="list what there is: `fencepost dead-letters list`"
+        )
+    key = None
+    if row.activity_id is not None:
+        key = ActivityKey(WorldId(row.world_id), Kind(row.kind), ActivityId(row.activity_id))
+    return Letter(row.dead_letter_id, row.cause, key, row.bytes)
+
+
+def replay_of(tx: Tx, letter: int) -> Replay | None:
+    """What came of a letter, if it was replayed."""
+    row = tx.execute(select(replays).where(replays.c.dead_letter_id == letter)).one_or_none()
+    if row is None:
+        return None
+    return Replay(
+        row.dead_letter_id,
+        ActivityKey(WorldId(row.world_id), Kind(row.kind), ActivityId(row.activity_id)),
+        row.batch, row.actor, row.reason, row.attempt_id,
+        None if row.delivery is None else DeliveryNumber(row.delivery), row.tick, row.replayed_at,
+    )  # fmt: skip
+
+
+def keep_replay(tx: Tx, done: Replay) -> None:
+    """Write down what came of a letter; a second time is refused by the key."""
+    tx.execute(
+        insert(replays).values(
+            **keyed(done.key), dead_letter_id=done.letter, batch=done.batch, actor=done.actor,
+            reason=done.reason, attempt_id=done.attempt, tick=done.tick, delivery=done.delivery,
+        )
+    )  # fmt: skip
+
+
+def asked_for(tx: Tx, batch: str) -> tuple[str, str] | None:
+    """By whom, and why, a batch of replays was begun."""
+    row = tx.execute(
+        select(replays.c.actor, replays.c.reason).where(replays.c.batch == batch).limit(1)
+    ).one_or_none()
+    return None if row is None else (row.actor, row.reason)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import Table, func, insert, select, update
+from sqlalchemy import BindParameter, Table, bindparam, func, insert, select, update
 from sqlalchemy.sql import ColumnElement
 
-from app.domain.delivery import Delivery
 from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
 from app.store import clock
 from app.store.engine import Tx
 from app.store.fencing import keyed, of_key
 from app.store.schema import activities, claims, deliveries, results, unknowns
+
+#: How a claim ends that leaves its work undone; an index knows them.
+_GIVEN_UP: BindParameter[list[str]] = bindparam(
+    "given_up", ["expired", "released", "held"], expanding=True, literal_execute=True
+)
 
 
 class Cause(StrEnum):
@@ -27,6 +31,7 @@ class Cause(StrEnum):
     EXPIRED = "expired"
     STOPPED = "stopped"
     DECIDED = "decided"
+    REPLAYED = "replayed"
 
 
 def add(
@@ -46,34 +51,6 @@ def add(
     return number
 
 
-def waiting(tx: Tx, kind: Kind, room: int) -> list[Delivery]:
-    """The next to send; two relays may read the same, and a doubled message does no harm."""
-    rows = tx.execute(
-        select(deliveries, activities.c.attempt_id)
-        .join(activities, _of_activity(deliveries))
-        .where(deliveries.c.kind == kind, deliveries.c.published_at.is_(None))
-        .where(deliveries.c.claimed_fence.is_(None), deliveries.c.replaced_at.is_(None))
-        .where(deliveries.c.not_before <= clock.now())
-        .order_by(deliveries.c.priority, deliveries.c.not_before)
-        .limit(room)
-    )
-    return [
-        Delivery(
-            ActivityKey(WorldId(row.world_id), Kind(row.kind), ActivityId(row.activity_id)),
-            DeliveryNumber(row.number), row.attempt_id,
-        )
-        for row in rows
-    ]  # fmt: skip
-
-
-def mark_published(tx: Tx, sent: Delivery) -> None:
-    """Say that a message may be in Redis."""
-    tx.execute(
-        update(deliveries).where(of_key(deliveries, sent.key), deliveries.c.number == sent.number)
-        .values(published_at=clock.now())
-    )  # fmt: skip
-
-
 def replace_open(tx: Tx, key: ActivityKey) -> bool:
     """Withdraw the delivery that is under way, if there is one; its message will be refused."""
     done = tx.execute(
@@ -84,6 +61,15 @@ def replace_open(tx: Tx, key: ActivityKey) -> bool:
     return done.scalar() is not None
 
 
+def open_number(tx: Tx, key: ActivityKey) -> DeliveryNumber | None:
+    """The delivery that is under way, if there is one."""
+    found = tx.execute(
+        select(deliveries.c.number).where(of_key(deliveries, key))
+        .where(deliveries.c.claimed_fence.is_(None), deliveries.c.replaced_at.is_(None))
+    ).scalar()  # fmt: skip
+    return None if found is None else DeliveryNumber(found)
+
+
 def published_unclaimed(
     tx: Tx, kind: Kind, grace: timedelta, limit: int = 500
 ) -> list[ActivityKey]:
@@ -92,29 +78,24 @@ def published_unclaimed(
 
 
 def past_deadline(tx: Tx, kind: Kind, limit: int = 500) -> list[ActivityKey]:
-    """Activities whose open delivery can no longer be claimed."""
+    """Activities whose message can no longer be claimed; what was not sent has time enough."""
     return _overdue(tx, kind, deliveries.c.deadline <= clock.now(), limit)
 
 
-def undelivered(tx: Tx, limit: int = 500) -> list[tuple[ActivityKey, str | None, timedelta]]:
-    """Activities that wait for nobody: no result, no open claim, no open delivery, not held.
+def undelivered(tx: Tx, limit: int = 500) -> list[tuple[ActivityKey, str, timedelta]]:
+    """Activities that wait for nobody: given up by their newest claim, not held, not delivered.
 
-    With each comes how its newest claim ended, and how long it must still wait.
+    With each comes how that claim ended, and how long it must still wait.
     """
-    newest = (
-        select(claims.c.end_cause, claims.c.retry_at)
-        .where(_of_activity(claims))
-        .order_by(claims.c.fence.desc()).limit(1).lateral("newest")
-    )  # fmt: skip
-    wait = func.greatest(newest.c.retry_at - clock.now(), timedelta(0))
+    wait = func.greatest(claims.c.retry_at - clock.now(), timedelta(0))
     rows = tx.execute(
         select(
             activities.c.world_id, activities.c.kind, activities.c.activity_id,
-            newest.c.end_cause, func.coalesce(wait, timedelta(0)),
+            claims.c.end_cause, func.coalesce(wait, timedelta(0)),
         )
-        .join(newest, newest.c.end_cause.is_not(None), isouter=True)
+        .join(claims, _of_activity(claims) & (claims.c.fence == activities.c.fence))
+        .where(claims.c.end_cause.in_(_GIVEN_UP))
         .where(~select(1).where(_of_activity(results)).exists())
-        .where(~select(1).where(_of_activity(claims), claims.c.ended.is_(None)).exists())
         .where(~select(1).where(_of_activity(unknowns), unknowns.c.decided_at.is_(None)).exists())
         .where(
             ~select(1).where(_of_activity(deliveries), deliveries.c.claimed_fence.is_(None))
@@ -129,7 +110,8 @@ def _overdue(tx: Tx, kind: Kind, condition: ColumnElement[bool], limit: int) -> 
     rows = tx.execute(
         select(deliveries.c.world_id, deliveries.c.kind, deliveries.c.activity_id)
         .where(deliveries.c.kind == kind, deliveries.c.claimed_fence.is_(None))
-        .where(deliveries.c.replaced_at.is_(None), condition)
+        .where(deliveries.c.replaced_at.is_(None), deliveries.c.published_at.is_not(None))
+        .where(condition)
         .limit(limit)
     )
     return [ActivityKey(WorldId(r[0]), Kind(r[1]), ActivityId(r[2])) for r in rows]

@@ -11,9 +11,10 @@ from app.domain.digest import Digest, digest
 from app.domain.errors import DigestConflict
 from app.domain.identity import ActivityId, ActivityKey, Claim, Fence, Kind, WorldId
 from app.domain.result import Observation, Outcome, ResultRef
+from app.store import clock
 from app.store.engine import Tx
 from app.store.fencing import fenced, keyed, of_key, present
-from app.store.schema import payloads, results, settlements, staged_batches
+from app.store.schema import ends, payloads, results, settlements, staged_batches
 
 
 def find(tx: Tx, key: ActivityKey) -> ResultRef | None:
@@ -55,14 +56,14 @@ def unstaged(tx: Tx, limit: int = 200) -> list[ResultRef]:
     """Recorded results that have no batch yet, oldest first."""
     rows = tx.execute(
         select(results)
-        .outerjoin(
-            staged_batches,
-            (staged_batches.c.world_id == results.c.world_id)
-            & (staged_batches.c.kind == results.c.kind)
-            & (staged_batches.c.activity_id == results.c.activity_id),
+        .join(
+            ends,
+            (ends.c.world_id == results.c.world_id)
+            & (ends.c.kind == results.c.kind)
+            & (ends.c.activity_id == results.c.activity_id),
         )
-        .where(staged_batches.c.activity_id.is_(None))
-        .order_by(results.c.recorded_at).limit(limit)
+        .where(ends.c.staged_at.is_(None))
+        .order_by(ends.c.ended_at).limit(limit)
     )  # fmt: skip
     return [
         ResultRef(_key(row), Fence(row.fence), row.digest, Outcome(row.outcome)) for row in rows
@@ -76,6 +77,10 @@ def stage(tx: Tx, result: ResultRef, batch: bytes) -> bool:
         .values(**keyed(result.key), result_digest=result.digest, bytes=batch, digest=digest(batch))
         .on_conflict_do_nothing().returning(staged_batches.c.activity_id)
     ).scalar()  # fmt: skip
+    tx.execute(
+        update(ends).where(of_key(ends, result.key), ends.c.staged_at.is_(None))
+        .values(staged_at=clock.now())
+    )  # fmt: skip
     return added is not None
 
 

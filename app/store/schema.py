@@ -5,6 +5,8 @@ A test holds this file against a migrated database, column by column.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -41,11 +43,18 @@ When = DateTime(timezone=True)
 metadata = MetaData(schema="fencepost")
 
 
+def _table(name: str, *columns: Column[Any]) -> Table:
+    return Table(name, metadata, *columns)
+
+
+def _key(*names: str) -> tuple[Column[str], ...]:
+    """Columns of a primary key."""
+    return tuple(Column(name, Text, primary_key=True) for name in names)
+
+
 def _keyed() -> tuple[Column[str], ...]:
     """The key of an activity."""
-    return tuple(
-        Column(name, Text, primary_key=True) for name in ("world_id", "kind", "activity_id")
-    )
+    return _key("world_id", "kind", "activity_id")
 
 
 def _fenced() -> tuple[Column[str] | Column[int], ...]:
@@ -53,17 +62,15 @@ def _fenced() -> tuple[Column[str] | Column[int], ...]:
     return (*_keyed(), Column("fence", BigInteger, primary_key=True))
 
 
-installation = Table(
+installation = _table(
     "installation",
-    metadata,
     Column("only_one", Boolean, primary_key=True),
     Column("installation_id", Text, nullable=False),
     Column("created_at", When, nullable=False),
 )
 
-principals = Table(
+principals = _table(
     "principals",
-    metadata,
     Column("principal_id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
@@ -73,9 +80,8 @@ principals = Table(
     Column("revoked_at", When),
 )
 
-worlds = Table(
+worlds = _table(
     "worlds",
-    metadata,
     Column("world_id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("tick", BigInteger, nullable=False),
@@ -85,9 +91,8 @@ worlds = Table(
     Column("created_at", When, nullable=False),
 )
 
-receipts = Table(
+receipts = _table(
     "receipts",
-    metadata,
     Column("world_id", Text, primary_key=True),
     Column("tick", BigInteger, primary_key=True),
     Column("verb", Text, nullable=False),
@@ -98,27 +103,23 @@ receipts = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-idempotency_keys = Table(
+idempotency_keys = _table(
     "idempotency_keys",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
+    *_key("world_id", "key"),
     Column("request_digest", Sha256, nullable=False),
     Column("answer", LargeBinary, nullable=False),
     Column("tick", BigInteger, nullable=False),
 )
 
-entities = Table(
+entities = _table(
     "entities",
-    metadata,
     Column("world_id", Text, primary_key=True),
     Column("entity_id", BigInteger, primary_key=True),
     Column("tick", BigInteger, nullable=False),
 )
 
-facts = Table(
+facts = _table(
     "facts",
-    metadata,
     Column("world_id", Text, primary_key=True),
     Column("entity_id", BigInteger, primary_key=True),
     Column("component", Text, primary_key=True),
@@ -128,9 +129,8 @@ facts = Table(
     Column("digest", Sha256, nullable=False),
 )
 
-relations = Table(
+relations = _table(
     "relations",
-    metadata,
     Column("world_id", Text, primary_key=True),
     Column("source", BigInteger, primary_key=True),
     Column("relation", Text, primary_key=True),
@@ -138,30 +138,24 @@ relations = Table(
     Column("tick", BigInteger, nullable=False),
 )
 
-projector_cursors = Table(
+projector_cursors = _table(
     "projector_cursors",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("projector", Text, primary_key=True),
+    *_key("world_id", "projector"),
     Column("tick", BigInteger, nullable=False),
 )
 
-repositories = Table(
+repositories = _table(
     "repositories",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("repository_id", Text, primary_key=True),
+    *_key("world_id", "repository_id"),
     Column("name", Text, nullable=False),
     Column("url", Text, nullable=False),
     Column("forge", Text, nullable=False),
     Column("tick", BigInteger, nullable=False),
 )
 
-work_orders = Table(
+work_orders = _table(
     "work_orders",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("work_order_id", Text, primary_key=True),
+    *_key("world_id", "work_order_id"),
     Column("repository_id", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("bytes", LargeBinary, nullable=False),
@@ -176,11 +170,9 @@ work_orders = Table(
     Column("created_at", When, nullable=False),
 )
 
-tasks = Table(
+tasks = _table(
     "tasks",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("task_id", Text, primary_key=True),
+    *_key("world_id", "task_id"),
     Column("work_order_id", Text, nullable=False),
     Column("parent_id", Text),
     Column("canonical", Boolean, nullable=False),
@@ -191,11 +183,9 @@ tasks = Table(
     Column("created_at", When, nullable=False),
 )
 
-attempts = Table(
+attempts = _table(
     "attempts",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("attempt_id", Text, primary_key=True),
+    *_key("world_id", "attempt_id"),
     Column("task_id", Text, nullable=False),
     Column("number", Integer, nullable=False),
     Column("retry", Integer, nullable=False),
@@ -209,12 +199,9 @@ attempts = Table(
     Column("outcome", Text),
 )
 
-steps = Table(
+steps = _table(
     "steps",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("attempt_id", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    *_key("world_id", "attempt_id", "name"),
     Column("position", Integer, nullable=False),
     Column("kind", Text, nullable=False),
     Column("activity_id", Text),
@@ -226,11 +213,9 @@ steps = Table(
     Column("waits_since", When),
 )
 
-writers = Table(
+writers = _table(
     "writers",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("attempt_id", Text, primary_key=True),
+    *_key("world_id", "attempt_id"),
     Column("repository_id", Text, nullable=False),
     Column("base", Text, nullable=False),
     Column("bound", Integer, nullable=False),
@@ -241,12 +226,9 @@ writers = Table(
     Column("left_sha", Text),
 )
 
-gates = Table(
+gates = _table(
     "gates",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("attempt_id", Text, primary_key=True),
-    Column("step", Text, primary_key=True),
+    *_key("world_id", "attempt_id", "step"),
     Column("tick", BigInteger, nullable=False),
     Column("opened_at", When, nullable=False),
     Column("decided_at", When),
@@ -255,9 +237,8 @@ gates = Table(
     Column("reason", Text),
 )
 
-activities = Table(
+activities = _table(
     "activities",
-    metadata,
     *_keyed(),
     Column("attempt_id", Text, nullable=False),
     Column("request", LargeBinary, nullable=False),
@@ -270,9 +251,8 @@ activities = Table(
     Column("admitted_at", When, nullable=False),
 )
 
-claims = Table(
+claims = _table(
     "claims",
-    metadata,
     *_fenced(),
     Column("token_hash", Sha256, nullable=False),
     Column("worker", Text, nullable=False),
@@ -285,9 +265,8 @@ claims = Table(
     Column("retry_at", When),
 )
 
-deliveries = Table(
+deliveries = _table(
     "deliveries",
-    metadata,
     *_keyed(),
     Column("number", BigInteger, primary_key=True),
     Column("cause", Text, nullable=False),
@@ -298,28 +277,44 @@ deliveries = Table(
     Column("published_at", When),
     Column("claimed_fence", BigInteger),
     Column("replaced_at", When),
+    Column("sending_until", When),
 )
 
-bindings = Table(
+limits = _table(
+    "limits",
+    Column("limit_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("what", Text, nullable=False),
+    Column("queue", Text),
+    Column("world_id", Text),
+    Column("value", BigInteger),
+    Column("set_by", Text, nullable=False),
+    Column("set_at", When, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+turns = _table(
+    "turns",
+    *_key("world_id", "kind"),
+    Column("turn", BigInteger, nullable=False),
+)
+
+bindings = _table(
     "bindings",
-    metadata,
     *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("operation_id", Text, nullable=False),
     Column("recorded_at", When, nullable=False),
 )
 
-starts = Table(
+starts = _table(
     "starts",
-    metadata,
     *_fenced(),
     Column("sha", Text, nullable=False),
     Column("recorded_at", When, nullable=False),
 )
 
-effect_calls = Table(
+effect_calls = _table(
     "effect_calls",
-    metadata,
     *_fenced(),
     Column("n", Integer, primary_key=True),
     Column("call", Text, nullable=False),
@@ -328,9 +323,8 @@ effect_calls = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-effect_answers = Table(
+effect_answers = _table(
     "effect_answers",
-    metadata,
     *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("call_fence", BigInteger, primary_key=True),
@@ -341,9 +335,8 @@ effect_answers = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-events = Table(
+events = _table(
     "events",
-    metadata,
     *_fenced(),
     Column("n", Integer, primary_key=True),
     Column("attempt_id", Text, nullable=False),
@@ -354,9 +347,8 @@ events = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-artifacts = Table(
+artifacts = _table(
     "artifacts",
-    metadata,
     *_fenced(),
     Column("name", Text, primary_key=True),
     Column("attempt_id", Text, nullable=False),
@@ -367,20 +359,16 @@ artifacts = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-attempt_counters = Table(
+attempt_counters = _table(
     "attempt_counters",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("attempt_id", Text, primary_key=True),
+    *_key("world_id", "attempt_id"),
     Column("event_sequence", BigInteger, nullable=False),
     Column("artifact_bytes", BigInteger, nullable=False),
 )
 
-attempt_events = Table(
+attempt_events = _table(
     "attempt_events",
-    metadata,
-    Column("world_id", Text, primary_key=True),
-    Column("attempt_id", Text, primary_key=True),
+    *_key("world_id", "attempt_id"),
     Column("sequence", BigInteger, primary_key=True),
     Column("type", Text, nullable=False),
     Column("value", LargeBinary, nullable=False),
@@ -388,9 +376,8 @@ attempt_events = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-payloads = Table(
+payloads = _table(
     "payloads",
-    metadata,
     Column("world_id", Text, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("activity_id", Text, nullable=False),
@@ -400,9 +387,8 @@ payloads = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-results = Table(
+results = _table(
     "results",
-    metadata,
     *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("digest", Sha256, nullable=False),
@@ -410,9 +396,8 @@ results = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-unknowns = Table(
+unknowns = _table(
     "unknowns",
-    metadata,
     *_fenced(),
     Column("code", Text, nullable=False),
     Column("detail", Text, nullable=False),
@@ -421,20 +406,21 @@ unknowns = Table(
     Column("decision", Text),
     Column("decided_by", Text),
     Column("reason", Text),
+    Column("adopts", Integer),
+    Column("decided_tick", BigInteger),
 )
 
-ends = Table(
+ends = _table(
     "ends",
-    metadata,
     *_keyed(),
     Column("fence", BigInteger, nullable=False),
     Column("outcome", Text, nullable=False),
     Column("ended_at", When, nullable=False),
+    Column("staged_at", When),
 )
 
-staged_batches = Table(
+staged_batches = _table(
     "staged_batches",
-    metadata,
     *_keyed(),
     Column("result_digest", Sha256, primary_key=True),
     Column("bytes", LargeBinary, nullable=False),
@@ -443,9 +429,8 @@ staged_batches = Table(
     Column("consumed_tick", BigInteger),
 )
 
-settlements = Table(
+settlements = _table(
     "settlements",
-    metadata,
     *_keyed(),
     Column("result_digest", Sha256, nullable=False),
     Column("tick", BigInteger, nullable=False),
@@ -453,9 +438,8 @@ settlements = Table(
     Column("settled_at", When, nullable=False),
 )
 
-verdicts = Table(
+verdicts = _table(
     "verdicts",
-    metadata,
     Column("verdict_id", BigInteger, Identity(always=True), primary_key=True),
     Column("world_id", Text, nullable=False),
     Column("kind", Text, nullable=False),
@@ -466,9 +450,8 @@ verdicts = Table(
     Column("recorded_at", When, nullable=False),
 )
 
-dead_letters = Table(
+dead_letters = _table(
     "dead_letters",
-    metadata,
     Column("dead_letter_id", BigInteger, Identity(always=True), primary_key=True),
     Column("cause", Text, nullable=False),
     Column("world_id", Text),
@@ -480,4 +463,19 @@ dead_letters = Table(
     Column("size", BigInteger),
     Column("detail", Text, nullable=False),
     Column("recorded_at", When, nullable=False),
+)
+
+replays = _table(
+    "replays",
+    Column("dead_letter_id", BigInteger, primary_key=True),
+    Column("world_id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("activity_id", Text, nullable=False),
+    Column("batch", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("attempt_id", Text),
+    Column("tick", BigInteger),
+    Column("delivery", BigInteger),
+    Column("replayed_at", When, nullable=False),
 )

@@ -47,10 +47,8 @@ def _admit(
     key = ActivityKey(world, kind.name, ActivityId(string(dispatch.value, "dispatch_id")))
     attempt = string(dispatch.value, "attempt")
     request = canonical(request_of(kind, dispatch))
-    limits = kind.limits
-    if not activities.admit(
-        tx, key, attempt, request, tick, lease or limits.lease, limits.most_starts
-    ):
+    limits = kind.limits.with_lease(lease)
+    if not activities.admit(tx, key, attempt, request, tick, limits.lease, limits.most_starts):
         return None
     deliveries.add(tx, key, deliveries.Cause.FIRST, limits.deadline)
     if _cancel_requested(tx, world, attempt):

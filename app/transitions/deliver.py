@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from app.domain.budget import budget_of
 from app.domain.failure import FailureClass
-from app.domain.identity import ActivityKey
+from app.domain.identity import ActivityKey, DeliveryNumber
 from app.domain.recovery import Stop
 from app.domain.retry import retry_after
 from app.events import Moment, emit
@@ -33,27 +33,36 @@ def deliver(store: Store, key: ActivityKey, cause: Cause, delay: timedelta = tim
     the work order's time is used up the next claim may only look and close (T11).
     """
     with store.begin() as tx:
-        activity = activities.lock(tx, key)  # lock first, look, then change
-        if not activities.is_waiting(tx, key):
-            return False
-        if claims.fruitless(tx, key) >= MOST_FRUITLESS:
-            unknowns.open_for_control(tx, key, "claims_keep_ending", "no claim reached a start")
-            return False
-        if cause in _AGAIN and activity.stop is None and _is_out_of_time(tx, activity):
-            activities.set_stop(tx, key, Stop.CLOSE_ONLY)
-        elif cause is Cause.LOST_WORKER and activity.stop is None:
-            pause = _after_a_loss(tx, activity)
-            if pause is None:
-                why = "lost_worker: no automatic try is left"
-                unknowns.open_for_control(tx, key, "claims_keep_ending", why)
-                return False
-            delay = max(delay, pause)
-        deliveries.replace_open(tx, key)
-        number = deliveries.add(tx, key, cause, KINDS[key.kind].limits.deadline, delay)
+        number = deliver_within(tx, key, cause, delay)
+    if number is None:
+        return False
     emit(
         Moment.REPLACED, **key.facts(), delivery=number, cause=cause,
     )  # fmt: skip
     return True
+
+
+def deliver_within(
+    tx: Tx, key: ActivityKey, cause: Cause, delay: timedelta = timedelta(0)
+) -> DeliveryNumber | None:
+    """The same inside a transaction of the caller's, who tells of it after the commit."""
+    activity = activities.lock(tx, key)  # lock first, look, then change
+    if not activities.is_waiting(tx, key):
+        return None
+    if claims.fruitless(tx, key) >= MOST_FRUITLESS:
+        unknowns.open_for_control(tx, key, "claims_keep_ending", "no claim reached a start")
+        return None
+    if cause in _AGAIN and activity.stop is None and _is_out_of_time(tx, activity):
+        activities.set_stop(tx, key, Stop.CLOSE_ONLY)
+    elif cause is Cause.LOST_WORKER and activity.stop is None:
+        pause = _after_a_loss(tx, activity)
+        if pause is None:
+            why = "lost_worker: no automatic try is left"
+            unknowns.open_for_control(tx, key, "claims_keep_ending", why)
+            return None
+        delay = max(delay, pause)
+    deliveries.replace_open(tx, key)
+    return deliveries.add(tx, key, cause, KINDS[key.kind].limits.deadline, delay)
 
 
 def _is_out_of_time(tx: Tx, activity: Activity) -> bool:

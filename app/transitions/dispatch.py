@@ -26,6 +26,7 @@ from app.store.engine import Store, Tx
 from app.store.listening import wake
 from app.transitions.advance import advance
 from app.transitions.change import Change, Command
+from app.transitions.check_waiting import check_waiting
 from app.transitions.perform import perform
 from app.transitions.step import KIND_OF
 from app.workflow.graph import compile_workflow, default_definition
@@ -48,8 +49,8 @@ def dispatch(
     Refused, each with a code of its own: a task of another world or of another work order than
     the one named, one that has a canonical child, one without an approved work order, a card in
     Inbox, Review, Done or Canceled (T01, T02), and a task with an active or an earlier attempt
-    (T03), and a work order whose budget is used up (T11). The database decides which of two
-    dispatches wins (T05).
+    (T03), a work order whose budget is used up (T11), and a world in which as much waits as may
+    (Q02). The database decides which of two dispatches wins (T05).
     """
 
     def check(standing: Standing) -> None:
@@ -81,6 +82,7 @@ def append(
     last = None if latest is None else Latest(str(latest.attempt_id), _outcome(latest.outcome))
     check(_standing(tx, world, task, order, last))
     _check_budget(tx, world, order)
+    check_waiting(tx, world)
     attempt_id = mint("a")
     number = 1 if latest is None else int(latest.number) + 1
     definition = _workflow(order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.identity import Claim
+from app.events import Moment, emit
 from app.store import claims
 from app.store.claims import Renewed
 from app.store.engine import Store
@@ -13,4 +14,6 @@ from app.store.engine import Store
 def renew(store: Store, held: Sequence[Claim]) -> list[Renewed]:
     """Prolong them all in one statement; a claim that is not returned has lost its authority."""
     with store.begin() as tx:
-        return claims.renew(tx, held)
+        renewed = claims.renew(tx, held)
+    emit(Moment.RENEWED, renewed=len(renewed), lost=len(held) - len(renewed))
+    return renewed

@@ -20,6 +20,8 @@ from app.verify.reading import Found, Stream, Value, World, value_of
 OPERATIONS = "refs/fencepost/operations/"
 LEDGER = "refs/fencepost/forge/requests"
 FINAL = ("result", "closed")
+#: A person's word that nothing came of what was begun up to a fence.
+VOUCHING = ("attest_absence", "abandon")
 _MARKER = re.compile(r"<!--\s*fencepost\s+operation\s*=\s*([0-9a-f]{64})\s*-->")
 
 
@@ -65,7 +67,7 @@ def _remote(git_dir: Path) -> Remote:
 
 def check(world: World) -> Iterator[Finding]:
     """Hold every bound operation against what its remote shows."""
-    forge = Forge(world.reading.mirrors)
+    forge, given_up = Forge(world.reading.mirrors), _given_up(world)
     for _, found in world.together(
         Stream(schema.activities, ACTIVITY, large=("request",)),
         Stream(schema.bindings, ACTIVITY),
@@ -90,6 +92,8 @@ def check(world: World) -> Iterator[Finding]:
                 continue
             try:
                 yield from KINDS[activity.kind](activity, request, payload, found, remote)
+                if activity.kind != "forge.pull_request":
+                    yield from _branch(payload, found, remote, given_up)
             except git.Unreadable as fault:
                 yield Unread(str(fault))
 
@@ -114,9 +118,9 @@ def _operation(
     if int(str(said.get("fence"))) > activity.fence:
         what = f"its fence {activity.fence} is below that at the remote, {said.get('fence')}"
         yield against("L3", schema.activities, activity, what)
-    chain = set(remote.repository.chain(tip))
+    chain, vouched = set(remote.repository.chain(tip)), _vouched(found, "operation_ref_missing")
     for start in found["starts"]:
-        if start.sha not in chain:
+        if start.sha not in chain and start.fence > vouched:
             yield against("L4", schema.starts, start, "its commit is not in the operation's chain")
     for result in found["results"]:
         yield from _published(result, tip, said, payload, remote)
@@ -132,16 +136,47 @@ def _published(
         yield against("L9", schema.results, result, "its chain at the remote was closed without it")
     elif mark == "result" and remote.repository.blob(tip, "observation.json") != payload:
         yield against("L5", schema.results, result, "the remote published another observation")
+
+
+def _branch(
+    payload: bytes | None, found: Found, remote: Remote, given_up: set[str]
+) -> Iterator[Finding]:
+    """The branch of a green candidate holds it, until its request ended or a person gave it up."""
     candidate = (value_of(payload or b"") or {}).get("candidate")
-    if result.outcome != "green" or not isinstance(candidate, dict):
-        return
-    branch, head = str(candidate.get("branch")), str(candidate.get("head"))
-    at = remote.repository.refs.get(f"refs/heads/{branch}")
-    if at is not None and not remote.repository.holds(at, head):
-        yield against("L4", schema.results, result, f"branch {branch} does not hold its {head}")
-    ended = any(one.get("head") == branch and one.get("state") != "open" for one in remote.requests)
-    if at is None and not ended:
-        yield against("L4", schema.results, result, f"branch {branch} is gone without a merge")
+    for result in found["results"]:
+        if result.outcome != "green" or not isinstance(candidate, dict):
+            continue
+        branch, head = str(candidate.get("branch")), str(candidate.get("head"))
+        at = remote.repository.refs.get(f"refs/heads/{branch}")
+        if at is not None and not remote.repository.holds(at, head):
+            yield against("L4", schema.results, result, f"branch {branch} does not hold its {head}")
+        ended = any(
+            one.get("head") == branch and one.get("state") != "open" for one in remote.requests
+        )
+        if at is None and not ended and branch not in given_up:
+            yield against("L4", schema.results, result, f"branch {branch} is gone without a merge")
+
+
+def _vouched(found: Found, code: str) -> int:
+    """The newest fence up to which a person vouches; 0 without one."""
+    return max(
+        (int(one.fence) for one in found["unknowns"]
+         if one.code == code and one.decision in VOUCHING), default=0,
+    )  # fmt: skip
+
+
+def _given_up(world: World) -> set[str]:
+    """The branches that a person's word has taken from under a call."""
+    names = set()
+    for _, found in world.together(
+        Stream(schema.activities, ACTIVITY, ("request",),
+               schema.activities.c.kind == "forge.pull_request"),
+        Stream(schema.unknowns, ACTIVITY, where=schema.unknowns.c.kind == "forge.pull_request"),
+    ):  # fmt: skip
+        for activity in found["activities"] if _vouched(found, "unresolved_call") else []:
+            head = (value_of(activity.request) or {}).get("head")
+            names.add(str(head.get("branch")) if isinstance(head, dict) else "")
+    return names
 
 
 def _request(
@@ -149,14 +184,16 @@ def _request(
 ) -> Iterator[Finding]:
     """Exactly one request carries the marker of a green operation; never two (G02)."""
     operation = str(request.get("operation"))
-    count = remote.marked[operation]
-    if count > 1:
+    count, adopted = remote.marked[operation], {one.adopts for one in found["unknowns"]}
+    if count > 1 and adopted <= {None}:
         yield against("G02", schema.activities, activity, f"{count} requests carry its marker")
     for result in found["results"]:
         if result.outcome != "green":
             continue
         shown = (value_of(payload or b"") or {}).get("pull_request")
         number = shown.get("number") if isinstance(shown, dict) else None
+        if number is not None and number in adopted:
+            continue  # a person named it, whoever opened it
         bodies = [one.get("body") for one in remote.requests if one.get("number") == number]
         if operations_in(bodies[0] if bodies else None) != {operation}:
             what = f"request #{number} at the remote does not carry its marker"

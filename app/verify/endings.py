@@ -39,6 +39,9 @@ def _ended(world: World, result: AnyRow, found: Found) -> Iterator[Finding]:
     for end in found["ends"]:
         if (end.fence, end.outcome) != (result.fence, result.outcome):
             yield against("L9", schema.ends, end, "it is not the end that its result is")
+        if end.staged_at is not None and not found["staged_batches"]:
+            key = (world.id, result.kind, result.activity_id)
+            yield missing("L9", schema.staged_batches, *key, what="its end says that it is there")
     for claim in found["claims"]:
         if (claim.end_cause == "recorded") != (claim.fence == result.fence):
             what = f"it ended as {claim.end_cause}, and claim {result.fence} recorded the result"

@@ -18,6 +18,7 @@ from app.verify import (
     markers,
     origins,
     receipts,
+    replays,
     sequences,
     unknowns,
 )
@@ -27,6 +28,7 @@ from app.verify.reading import Reading, World
 #: Once a database.
 OF_INSTALLATION: Mapping[str, Callable[[Reading], Iterator[Finding]]] = {
     "installation": installation.check,
+    "letters": replays.of_letters,
 }
 #: Once a world.
 OF_WORLD: Mapping[str, Callable[[World], Iterator[Finding]]] = {
@@ -41,6 +43,7 @@ OF_WORLD: Mapping[str, Callable[[World], Iterator[Finding]]] = {
     "digests": digests.check,
     "endings": endings.check,
     "unknowns": unknowns.check,
+    "replays": replays.check,
     "markers": markers.check,
     "effects": effects.check,
 }

@@ -164,7 +164,9 @@ def _unknown(board: Board, receipt: Said) -> Iterator[str]:
 
 
 #: Verbs that leave the board as it is, but for their decisions.
-STATELESS = frozenset({"add_repository", "observe", "observe_requests", "pause", "resume"})
+STATELESS = frozenset(
+    {"add_repository", "observe", "observe_requests", "pause", "resume", "resolve"}
+)
 #: One that is in neither leaves what it names UNSAID.
 VERBS: dict[str, Callable[[Board, Said], Iterator[str]]] = {
     "draft": _draft,

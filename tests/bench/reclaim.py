@@ -1,93 +1,125 @@
 """How long after a kill -9 of its worker an activity is claimed again; the aim is lease + 2 s.
 
-By hand, from the folder `tests`: `../.venv/bin/python -m bench.reclaim [KILLS]`
+From the folder `tests`: `../.venv/bin/python -m bench.reclaim [--kills 200] [--workers 4]`
+Each round kills half of the workers in mid-run, each at a moment of its own, and starts them again
+at once, as their parents would. There are two slots for each run, so whoever is left can take over;
+with one worker all wait for its successor.
 """
 
 from __future__ import annotations
 
-import sys
-import tempfile
+import argparse
+import random
+import re
 import time
+from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
 
-from fixtures.database import Database
+from bench.ground import ground, machine, watching
+from bench.table import percentile
 from fixtures.role import Role
 from fixtures.stack import LEASE, Stack
+from fixtures.world import Attempt
+from psycopg import Connection
 
-from app.embedded import servers
-from app.store import migrate
-from app.store.engine import open_engine, open_store
+from app.store.engine import open_store
 from app.transitions.cancel import cancel
 from app.transitions.change import LOCAL
 
 #: The parent starts a dead role again after this many seconds.
 PAUSE = 0.2
+#: The claims of each attempt: fence, whose, when.
+_CLAIMS = """
+select a.attempt_id, c.fence, c.worker, extract(epoch from c.claimed_at)::float8
+  from fencepost.claims c join fencepost.activities a using (world_id, kind, activity_id)
+ where a.attempt_id = any(%s)
+"""
 
 
 def main() -> None:
-    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
-        home = Path(folder) / "servers"
-        try:
-            found = servers.start(home)
-            engine = open_engine(found.owner_url, name="bench-owner", timeouts=False)
-            migrate.upgrade(engine)
-            engine.dispose()
-            database = Database(
-                found.owner_url, found.app_url, found.worker_url, found.superuser_url
-            )
-            with closing(open_store(found.app_url, name="bench")) as store:
-                stack = Stack(Path(folder), database, store, found.redis_url)
-                report(sorted(measure(stack, kills)))
+    parser = argparse.ArgumentParser(prog="bench.reclaim", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="that lost a claim, at least")
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    told = parser.parse_args()
+    with ground() as here:
+        print(machine(here.server))
+        database = here.database()
+        with (
+            closing(open_store(database.app_url, name="bench")) as store,
+            watching(database) as session,
+        ):
+            stack = Stack(here.new_folder(), database, store, here.redis_url)
+            try:
+                report(measure(stack, session, told.kills, told.workers, random.Random(told.seed)))
+            finally:
                 stack.close()
-        finally:
-            servers.destroy(home)
 
 
-def measure(stack: Stack, kills: int) -> list[float]:
-    """Kill a worker in mid-run, start another as the parent would, and wait for its claim."""
+def measure(
+    stack: Stack, session: Connection, kills: int, many: int, dice: random.Random
+) -> list[float]:
+    """Seconds from each kill to the next claim of what was lost, both by this machine's clock."""
     stack.start_dispatcher()
-    worker = stack.start_worker()
-    seconds = []
-    for number in range(kills):
-        attempt = stack.dispatch(f"{stack.counted('run')}; exec sleep 600")
-        stack.until(lambda: stack.count("run") == 2 * number + 1)  # noqa: B023
-        seconds.append(one(stack, worker, attempt.id))
-        worker = stack.roles[-1]
-        stack.until(lambda: stack.count("run") == 2 * number + 2)  # noqa: B023
-        cancel(stack.store, stack.world, LOCAL, attempt.id, "it was measured")
-        stack.until(lambda: stack.seen(attempt).is_over)  # noqa: B023
-        print(f"{number + 1}: {seconds[-1]:.2f} s", flush=True)
+    workers = [stack.start_worker(slots=2) for _ in range(many)]
+    seconds: list[float] = []
+    done = 0
+    while len(seconds) < kills:
+        attempts = [stack.dispatch("exec sleep 600") for _ in workers]
+        names = [one.id for one in attempts]
+        stack.until(lambda: len(_claimed(session, names, 1)) == many)  # noqa: B023
+        killed = _kill_half(stack, workers, dice)
+        first = _claimed(session, names, 1)
+        lost = [name for name in names if first[name][0] in killed]
+        stack.until(lambda: len(_claimed(session, lost, 2)) == len(lost))  # noqa: B023
+        second = _claimed(session, lost, 2)
+        these = [second[name][1] - killed[first[name][0]] for name in lost]
+        seconds, done = [*seconds, *these], done + len(killed)
+        slowest = f", the slowest after {max(these):.2f} s" if these else ""
+        print(f"{done} kills: {len(lost)} claims lost{slowest}", flush=True)
+        _withdraw(stack, attempts)
     return seconds
 
 
-def one(stack: Stack, worker: Role, attempt: str) -> float:
-    """Seconds from the kill to the next claim, both by this machine's clock."""
-    killed_at = time.time()
-    worker.kill()
-    time.sleep(PAUSE)
-    stack.start_worker()
-    claimed = (
-        "select extract(epoch from c.claimed_at) from fencepost.claims c"
-        " join fencepost.activities a using (world_id, kind, activity_id)"
-        " where a.attempt_id = %s and c.fence = 2"
-    )
-    rows: list[tuple[object, ...]] = []
+def _kill_half(stack: Stack, workers: list[Role], dice: random.Random) -> Mapping[int, float]:
+    """When each process was killed; its successor takes its place in the list."""
+    killed: dict[int, float] = {}
+    for worker in dice.sample(workers, max(1, len(workers) // 2)):
+        time.sleep(dice.random())  # no wait for a condition: the moment itself is thrown
+        killed[worker.process.pid] = time.time()
+        worker.kill()
+        time.sleep(PAUSE)
+        workers[workers.index(worker)] = stack.start_worker(slots=2)
+    return killed
 
-    def is_claimed() -> bool:
-        with stack.database.as_superuser() as session:
-            rows[:] = session.execute(claimed, [attempt]).fetchall()
-        return bool(rows)
 
-    stack.until(is_claimed)
-    return float(str(rows[0][0])) - killed_at
+def _claimed(session: Connection, attempts: list[str], fence: int) -> dict[str, tuple[int, float]]:
+    """The worker's process and the time of each attempt's claim under a fence."""
+    rows = session.execute(_CLAIMS, [attempts]).fetchall()
+    return {row[0]: (_process(row[2]), row[3]) for row in rows if row[1] == fence}
+
+
+def _process(worker: str) -> int:
+    """A worker's name is its host, its process and a word of its own."""
+    found = re.search(r"-(\d+)-[^-]+$", worker)
+    assert found is not None, worker
+    return int(found[1])
+
+
+def _withdraw(stack: Stack, attempts: list[Attempt]) -> None:
+    for one in attempts:
+        cancel(stack.store, stack.world, LOCAL, one.id, "it was measured")
+    for one in attempts:
+        stack.until(lambda: stack.seen(one).is_over)  # noqa: B023
 
 
 def report(seconds: list[float]) -> None:
     lease = LEASE.total_seconds()
-    p50, p99 = (seconds[min(len(seconds) - 1, int(len(seconds) * p))] for p in (0.5, 0.99))
-    print(f"kill -9 to re-claim, {len(seconds)} kills: p50 {p50:.2f} s, p99 {p99:.2f} s")
+    p50, p99 = (percentile(seconds, share) for share in (0.5, 0.99))
+    print(
+        f"\nkill -9 to re-claim, {len(seconds)} claims lost:"
+        f" p50 {p50:.2f} s, p99 {p99:.2f} s, slowest {max(seconds):.2f} s"
+    )
     print(f"lease {lease:g} s, aim lease + 2 = {lease + 2:g} s")
 
 

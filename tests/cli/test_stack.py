@@ -126,7 +126,7 @@ def test_status_shows_both_depths(up: Fencepost) -> None:
         "dispatcher": True, "worker": True,
     }  # fmt: skip
     assert [queue["redis"] for queue in seen["queues"]] == [0] * len(KINDS)
-    assert [queue["postgres"]["waiting"] for queue in seen["queues"]] == [0] * len(KINDS)
+    assert [queue["waiting"] for queue in seen["queues"]] == [0] * len(KINDS)
 
 
 def test_nothing_in_the_records_is_secret(up: Fencepost) -> None:

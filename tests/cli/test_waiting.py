@@ -40,3 +40,21 @@ def test_whoever_waits_for_a_merge_is_told_so(up: Fencepost, tmp_path: Path) -> 
     mirror = done["pull_request"]["url"].partition("#")[0]
     parents = git("rev-parse", f"{done['commit']}^@", git_dir=Path(mirror))
     assert parents == merged["merged_sha"]
+
+
+@pytest.mark.contract("Q02")
+def test_whoever_waits_for_a_queue_is_told_so(up: Fencepost, tmp_path: Path) -> None:
+    """A paused queue is named with who paused it and why, and resuming it ends the wait."""
+    source = a_repository(tmp_path / "paused", {"a.py": "x = 1\n"})
+    up("queues", "pause", "missions.author", "--reason", "the mirror is moved")
+    try:
+        attempt = up(
+            "run", "--repo", str(source), "--detach", "--json", "--", "sh", "-c", "echo 1 > b.py"
+        ).value["attempt"]
+        words = "step author waits: its queue is paused (by local: the mirror is moved)"
+        until(lambda: words in up("attempts", "show", attempt).out, 30)
+        assert words in up("explain", attempt).out
+    finally:
+        up("queues", "resume", "missions.author", "--reason", "it was moved")
+
+    until(lambda: up("attempts", "show", attempt, "--json").value["outcome"] == "done", 60)

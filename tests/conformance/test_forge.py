@@ -8,7 +8,8 @@ from typing import Protocol
 
 import pytest
 
-from app.domain.errors import ForgeRefused, RequestExists
+from app.domain.errors import ForgeRefused, PushLost, RequestExists
+from app.domain.head import HeadMove
 from app.domain.identity import OperationId
 from app.domain.pull_request import Adopt, ForgeRequest, Lineage, RequestState, permit
 from app.repository.git import git
@@ -212,6 +213,35 @@ def test_deleted_head_closes_the_request(stand: Stand, head: str) -> None:
     [found] = stand.forge.find("work")
 
     assert (found.number, found.state) == (created.number, RequestState.CLOSED)
+
+
+@pytest.mark.contract("L4", "G02")
+def test_moved_head_leaves_nothing_for_a_late_call(stand: Stand, head: str) -> None:
+    """The old name goes and the new one comes; a call that still names the old one is refused."""
+    stand.forge.move_heads([HeadMove("work", head, None), HeadMove("work-2", None, head)])
+
+    assert stand.forge.tips(["work", "work-2", "work*"]) == {"work-2": head}
+    with pytest.raises(ForgeRefused):
+        stand.forge.create(DRAFT)
+    assert stand.forge.create(replace(DRAFT, head="work-2")).head_sha == head
+
+
+@pytest.mark.contract("L4")
+@pytest.mark.parametrize("late", ["moved on", "new name taken", "gone already"])
+def test_late_move_is_refused_whole(stand: Stand, head: str, late: str) -> None:
+    """Exact leases on every branch: who is late changes none of them, and brings none back."""
+    if late == "moved on":
+        stand.push("work", head)
+    elif late == "new name taken":
+        stand.push("work-2", head)
+    else:
+        stand.delete("work")
+    before = stand.forge.tips(["work", "work-2"])
+
+    with pytest.raises(PushLost):
+        stand.forge.move_heads([HeadMove("work", head, None), HeadMove("work-2", None, head)])
+
+    assert stand.forge.tips(["work", "work-2"]) == before
 
 
 def test_marker_survives_whatever_the_body_holds(stand: Stand, head: str) -> None:

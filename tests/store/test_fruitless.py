@@ -5,16 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from fixtures.database import Database
+from fixtures.deciding import held_fence
 from fixtures.world import a_claim, an_activity
 
+from app.domain.decision import Decision
 from app.domain.identity import ActivityKey
 from app.store import claims, evidence, unknowns
 from app.store.deliveries import Cause
 from app.store.engine import Store
+from app.transitions.change import LOCAL
 from app.transitions.deliver import MOST_FRUITLESS, deliver
 from app.transitions.hold import hold
 from app.transitions.release import release
+from app.transitions.resolve import Word, resolve
 
 
 def test_work_whose_claims_keep_ending_is_held(store: Store, worker_store: Store) -> None:
@@ -30,9 +33,7 @@ def test_work_whose_claims_keep_ending_is_held(store: Store, worker_store: Store
 
 
 @pytest.mark.parametrize("who_asked", ["worker", "control plane"])
-def test_decided_work_is_delivered_again(
-    store: Store, worker_store: Store, database: Database, who_asked: str
-) -> None:
+def test_decided_work_is_delivered_again(store: Store, worker_store: Store, who_asked: str) -> None:
     """A person's decision opens a new row of claims; what ended before it no longer counts."""
     key = an_activity(store)
     for _ in range(MOST_FRUITLESS - 1):
@@ -42,9 +43,9 @@ def test_decided_work_is_delivered_again(
     else:
         hand_back(store, worker_store, key)
 
-    decide(database)
+    word = Word(Decision.LOOK_AGAIN, "the ref is back")
+    resolve(store, LOCAL, key, held_fence(store, key), word)
 
-    assert deliver(store, key, Cause.DECIDED)
     assert hand_back(store, worker_store, key)
 
 
@@ -65,11 +66,3 @@ def hand_back(store: Store, worker_store: Store, key: ActivityKey) -> bool:
     """Claim, give up, and say whether there was another delivery."""
     release(worker_store, a_claim(store, worker_store, key), "unreadable", timedelta(0))
     return deliver(store, key, Cause.RELEASED)
-
-
-def decide(database: Database) -> None:
-    """What a person's decision writes."""
-    with database.as_app() as session:
-        session.execute(
-            "update fencepost.unknowns set decided_at = clock_timestamp(), decision = 'again'"
-        )

@@ -116,12 +116,12 @@ REFUSED_TO_CONTROL: list[LiteralString] = [
 #: Neither changed nor deleted.
 APPEND_ONLY = [
     "bindings", "starts", "effect_calls", "effect_answers", "events", "artifacts", "payloads",
-    "results", "ends", "settlements", "verdicts", "dead_letters", "receipts", "entities", "facts",
+    "results", "settlements", "verdicts", "dead_letters", "receipts", "entities", "facts",
     "relations", "attempt_events",
 ]  # fmt: skip
 #: Changed in the one way that their life asks for, never deleted.
 KEPT = [
-    "staged_batches", "unknowns", "attempts", "attempt_counters", "claims", "deliveries",
+    "staged_batches", "ends", "unknowns", "attempts", "attempt_counters", "claims", "deliveries",
     "activities",
 ]  # fmt: skip
 
@@ -216,6 +216,7 @@ def test_zombie_owner_cannot_rewrite_history(
     [
         "update fencepost.staged_batches set bytes = '', digest = sha256('')",
         "update fencepost.staged_batches set consumed_tick = 1",
+        "update fencepost.ends set outcome = 'failed'",
         "update fencepost.attempts set number = number + 1, retry = retry + 1",
         "update fencepost.unknowns set detail = 'something else'",
         "update fencepost.attempt_counters set event_sequence = event_sequence - 1",

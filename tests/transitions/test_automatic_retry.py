@@ -10,9 +10,11 @@ from typing import cast
 import pytest
 from fixtures.bounds import a_bounded_attempt
 from fixtures.database import Database
+from fixtures.deciding import held_fence
 from fixtures.world import a_claim, activity_of, catch_up
 from sqlalchemy import func, select
 
+from app.domain.decision import Decision
 from app.domain.digest import Json
 from app.domain.identity import ActivityKey
 from app.domain.recovery import Stop
@@ -23,7 +25,9 @@ from app.store.deliveries import Cause
 from app.store.engine import Store
 from app.store.fencing import of_key
 from app.store.schema import attempts, claims, deliveries
+from app.transitions.change import LOCAL
 from app.transitions.deliver import deliver
+from app.transitions.resolve import Word, resolve
 from workers.handing_back import hand_back
 from workers.worker import Run
 
@@ -109,18 +113,13 @@ def test_a_work_order_tightens_the_tries(control: Store, worker: Store) -> None:
 
 
 @pytest.mark.contract("T09")
-def test_a_decision_gives_the_tries_back(control: Store, worker: Store, common: Database) -> None:
+def test_a_decision_gives_the_tries_back(control: Store, worker: Store) -> None:
     """What failed before a person decided no longer counts."""
     key = an_activity(control, {"transient": RetryRule(1)})
     fail(control, worker, key, "git_failed")
     fail(control, worker, key, "git_failed")
-    with common.as_app() as session:
-        session.execute(
-            "update fencepost.unknowns set decided_at = clock_timestamp(), decision = 'again'"
-            " where world_id = %s",
-            (key.world,),
-        )
-    deliver(control, key, Cause.DECIDED)
+    word = Word(Decision.LOOK_AGAIN, "the remote is back")
+    resolve(control, LOCAL, key, held_fence(control, key), word)
 
     fail(control, worker, key, "git_failed")
 

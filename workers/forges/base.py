@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from app.domain.head import HeadMove
 from app.domain.identity import OperationId
 from app.domain.pull_request import ForgeRequest
 
@@ -59,6 +61,16 @@ class Forge(Protocol):
 
         RequestExists: one is open for this head and base. ForgeRefused: nothing was done, for
         good. ForgeUncertain: it may or may not have been done; look, and do not send again.
+        """
+
+    def tips(self, branches: Sequence[str]) -> Mapping[str, str]:
+        """The commits of those branches that exist; or RemoteUnreadable."""
+
+    def move_heads(self, moves: Sequence[HeadMove]) -> None:
+        """Move branches, each from exactly where it was seen, all or none.
+
+        PushLost: one was elsewhere. RemoteUnreadable: nothing is known, look before you act. An
+        open request whose head is removed counts as closed from then on.
         """
 
 

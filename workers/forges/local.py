@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,10 +14,14 @@ from app.domain.errors import (
     RemoteUnreadable,
     UnfitInput,
 )
+from app.domain.head import HeadMove
 from app.domain.pull_request import ForgeRequest
+from app.repository import refs
 from app.repository.mirror import Mirror, open_mirror
 from app.repository.requests import PullRequest, list_requests, open_request
 from workers.forges.base import Place, RequestDraft, marker_of
+
+_HEADS = "refs/heads/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,23 @@ class LocalForge:
         except (GitFailed, PushLost) as fault:
             # A git that ran out of time may have moved the refs all the same.
             raise ForgeUncertain(fault.message) from fault
+
+    def tips(self, branches: Sequence[str]) -> Mapping[str, str]:
+        """The commits of the mirror's branches of these names."""
+        try:
+            found = refs.tips(self.mirror.git_dir, *(_HEADS + branch for branch in branches))
+        except GitFailed as fault:
+            raise RemoteUnreadable(fault.message) from fault
+        named = {ref.removeprefix(_HEADS): sha for ref, sha in found.items()}
+        return {branch: named[branch] for branch in branches if branch in named}
+
+    def move_heads(self, moves: Sequence[HeadMove]) -> None:
+        """One transaction on the mirror's refs."""
+        steps = [refs.Move(_HEADS + one.branch, one.expected, one.new) for one in moves]
+        try:
+            refs.move(self.mirror.git_dir, steps)
+        except GitFailed as fault:
+            raise RemoteUnreadable(fault.message) from fault
 
 
 def local_forge(place: Place) -> LocalForge:

@@ -156,9 +156,7 @@ def _fit(mark: Mark, parents: list[str], candidate: str | None) -> bool:
     match mark:
         case Mark.STARTED:
             return not parents
-        case Mark.GUARDED:
-            return len(parents) == 1
-        case Mark.CLOSED:
+        case Mark.GUARDED | Mark.CLOSED:  # without one where a person attested what is missing
             return len(parents) <= 1
         case Mark.RESULT:
             return bool(parents) and parents[1:] == ([candidate] if candidate else [])

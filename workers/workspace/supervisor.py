@@ -145,10 +145,10 @@ class Run:
 
     def reason(self, moment: float, deadline: float) -> str:
         """Why the tree has to end now, or nothing."""
+        if self.asked:  # first: what told us to end may have ended the agent too
+            return self.asked
         if self.ended is not None:
             return "exited"
-        if self.asked:
-            return self.asked
         if moment >= deadline:
             return "deadline"
         return "stalled" if moment >= self.stalls_at() else ""

@@ -17,9 +17,11 @@ from app.store.schema import (
     artifacts,
     bindings,
     claims,
+    dead_letters,
     deliveries,
     effect_answers,
     effect_calls,
+    replays,
     results,
     settlements,
     staged_batches,
@@ -48,6 +50,8 @@ TOLD: dict[Table, tuple[tuple[str, str], ...]] = {
     unknowns: (("unknown.opened", "opened_at"), ("unknown.decided", "decided_at")),
     staged_batches: (("result.staged", "staged_at"),),
     settlements: (("activity.settled", "settled_at"),),
+    dead_letters: (("letter.kept", "recorded_at"),),
+    replays: (("letter.replayed", "replayed_at"),),
     verdicts: (("claim.refused", "recorded_at"),),
 }
 
