@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TypeAlias, cast
 
 from sqlalchemy import Row, insert, select, update
 
@@ -18,6 +18,8 @@ from app.store.engine import Tx
 from app.store.schema import attempts, gates, steps
 from app.workflow.progress import Came, Waits
 
+AttemptRow: TypeAlias = Row[tuple[object, ...]]
+
 _WAITS_NO_MORE = {"waits_for": None, "waits_at": None, "waits_since": None}
 
 
@@ -29,7 +31,7 @@ def latest(tx: Tx, world: WorldId, task_id: str) -> Row[tuple[object, ...]] | No
     ).one_or_none()  # fmt: skip
 
 
-def get(tx: Tx, world: WorldId, attempt_id: str) -> Row[tuple[object, ...]]:
+def get(tx: Tx, world: WorldId, attempt_id: str) -> AttemptRow:
     """The row of an attempt; NotFound."""
     row = tx.execute(
         select(attempts).where(attempts.c.world_id == world, attempts.c.attempt_id == attempt_id)

@@ -46,18 +46,20 @@ class Awaited:
 
 
 def load(
-    tx: Tx, world: WorldId, limits: Limits, repository: str, base: str, *, beside: str = ""
+    tx: Tx, world: WorldId, limits: Limits, repository: str, base: str | None, *, beside: str = ""
 ) -> Load:
     """What is at work, as far as a limit asks for it, and who writes on the base.
 
-    `beside`: the attempt that asks; it is not counted.
+    `beside`: the attempt that asks; it is not counted. Without a base nobody writes.
     """
-    bound = select(writers.c.bound).where(_here(world, repository, base))
-    found = tx.execute(bound.where(writers.c.attempt_id != beside)).scalars()
+    found: list[int] = []
+    if base:
+        bound = select(writers.c.bound).where(_here(world, repository, base))
+        found = list(tx.execute(bound.where(writers.c.attempt_id != beside)).scalars())
     return Load(
         0 if limits.world is None else _at_work(tx, world, beside),
         0 if limits.repository is None else _at_work(tx, world, beside, repository),
-        list(found),
+        found,
     )
 
 

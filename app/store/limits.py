@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import func, insert, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.domain.board import StepState
 from app.domain.identity import Kind, WorldId
@@ -71,11 +72,6 @@ class Limits:
         size = window(slots, self.window(queue))
         return Bounds(size, self.running(queue), left, self.pause(queue) is not None)
 
-    def waiting(self, world: WorldId) -> int | None:
-        """How much work may wait in a world: its own limit, else that of every world."""
-        own = self._value(What.WAITING, None, world)
-        return self._value(What.WAITING, None) if own is None else own
-
     def pause(self, queue: Kind) -> Decision | None:
         """Who paused a queue, if it is paused."""
         found = self.decisions.get((What.PAUSE, queue, None))
@@ -105,6 +101,19 @@ def current(tx: Tx) -> Limits:
         for row in rows
     ]  # fmt: skip
     return Limits({(one.what, one.queue, one.world): one for one in found})
+
+
+def most_waiting(tx: Tx, world: WorldId) -> int | None:
+    """How much work may wait in a world, by the decisions that hold now; None: no limit."""
+    rows = tx.execute(
+        select(limits.c.world_id, limits.c.value).ext(distinct_on(limits.c.world_id))
+        .where(limits.c.what == What.WAITING, limits.c.queue.is_(None))
+        .where(limits.c.world_id.is_(None) | (limits.c.world_id == world))
+        .order_by(limits.c.world_id, limits.c.limit_id.desc())
+    )  # fmt: skip
+    found = {row.world_id: row.value for row in rows}
+    own = found.get(world)
+    return found.get(None) if own is None else own
 
 
 def decide(

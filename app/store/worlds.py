@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.domain.digest import Digest, Json, canonical, digest, parse
@@ -117,16 +118,19 @@ class StoredSnapshot:
 
     def __init__(self, tx: Tx, world: WorldId, tick: int) -> None:
         self._tx, self._world, self._tick = tx, world, tick
+        self._known: dict[EntityId, dict[str, Fact]] = {}
 
     def fact(self, entity: EntityId, component: str) -> Fact | None:
         """The newest value of a component, up to the tick."""
-        row = self._tx.execute(
-            select(facts)
-            .where(facts.c.world_id == self._world, facts.c.entity_id == entity)
-            .where(facts.c.component == component, facts.c.tick <= self._tick)
-            .order_by(facts.c.tick.desc()).limit(1)
-        ).one_or_none()  # fmt: skip
-        return fact_from(row) if row else None
+        if entity not in self._known:
+            rows = self._tx.execute(
+                select(facts).ext(distinct_on(facts.c.component))
+                .where(facts.c.world_id == self._world, facts.c.entity_id == entity)
+                .where(facts.c.tick <= self._tick)
+                .order_by(facts.c.component, facts.c.tick.desc())
+            )  # fmt: skip
+            self._known[entity] = {row.component: fact_from(row) for row in rows}
+        return self._known[entity].get(component)
 
     def targets(self, source: EntityId, relation: str) -> list[EntityId]:
         """Where the edges lead, oldest first."""

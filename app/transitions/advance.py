@@ -9,7 +9,7 @@ from app.domain.board import AttemptEnded, AttemptOutcome, Column, StepEnded, St
 from app.domain.digest import Json, parse
 from app.domain.identity import EntityId
 from app.kinds.order import is_canceled, is_paused, order_of
-from app.store import attempts, board
+from app.store import attempts
 from app.transitions.change import DISPATCHER, Change
 from app.transitions.place import leave, take, wait
 from app.transitions.step import dispatch_step
@@ -32,11 +32,11 @@ def advance(change: Change, attempt_id: str) -> None:
     Works on the workflow snapshot that the attempt keeps (O03); one that has ended is left alone.
     """
     tx, world = change.tx, change.world
-    attempt = attempts.get(tx, world.id, attempt_id)
+    attempt = change.attempt(attempt_id)
     if attempt.ended_at is not None:
         return
     graph = compile_workflow(cast("Mapping[str, Json]", parse(attempt.workflow)))
-    task = board.task(tx, world.id, attempt.task_id).entity
+    task = change.task(attempt.task_id).entity
     came = attempts.came(tx, world.id, attempt_id)
     canceled = is_canceled(world, task, attempt_id)
     now = after(graph, came, canceled=canceled, paused=is_paused(world, task, attempt_id))

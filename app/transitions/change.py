@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from typing import assert_never
 
 from app.domain.board import (
@@ -27,11 +28,18 @@ from app.domain.identity import WorldId
 from app.domain.transition import Hand
 from app.domain.world import World
 from app.store import attempts, board, bounds, clock, journal, worlds
+from app.store.attempts import AttemptRow
+from app.store.board import Task
 from app.store.engine import Tx
 from app.store.worlds import Receipt, WorldRow
 
 LOCAL = "local"  #: the owner of FENCEPOST_HOME, at the command line
 DISPATCHER = "dispatcher"  #: nobody asked; results are observed, processors decide
+
+
+_OfSteps = (
+    StepEnded | StepDispatched | GateOpened | StepWaits | WriterEntered | WriterStays | WriterLeft
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +59,61 @@ class Change:
 
     tx: Tx
     world: World
+    settings: Mapping[str, Json]  #: of the world; a command that declares others sets them here too
     decisions: list[Mapping[str, Json]] = field(default_factory=list)  #: as the receipt has them
     answer: Mapping[str, Json] = field(default_factory=dict)  #: what the command made
     batches: list[list[str]] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)  #: what the attempts' journals will say
     receipt: Receipt | None = None
+    _tasks: dict[str, Task] = field(default_factory=dict)
+    _attempts: dict[str, AttemptRow] = field(default_factory=dict)
+    _at: datetime | None = None
+
+    @property
+    def at(self) -> datetime:
+        """When this happens: the database's clock, once every lock was waited for."""
+        if self._at is None:
+            self._at = clock.read(self.tx)
+        return self._at
+
+    def task(self, task_id: str) -> Task:
+        """A task as it stands, read once; NotFound."""
+        if task_id not in self._tasks:
+            self._tasks[task_id] = board.task(self.tx, self.world.id, task_id)
+        return self._tasks[task_id]
+
+    def attempt(self, attempt_id: str) -> AttemptRow:
+        """The row of an attempt as it stands, read once; NotFound."""
+        if attempt_id not in self._attempts:
+            self._attempts[attempt_id] = attempts.get(self.tx, self.world.id, attempt_id)
+        return self._attempts[attempt_id]
 
     def decide(self, *decisions: Decision) -> None:
         """Carry decisions out now, in order; the receipt names each."""
         for decision in decisions:
-            more = _carry_out(self.tx, self.world, decision)
+            more = self._carry_out(decision)
             self.decisions.append({**_shown(decision), **more})
             if (told := told_of(decision)) is not None:
                 self.told.append(told)
+
+    def _carry_out(self, decision: Decision) -> Mapping[str, Json]:
+        """Change the rows; returned is what the receipt says beyond the decision itself."""
+        match decision:
+            case AttemptEnded(attempt, outcome):
+                attempts.end(self.tx, self.world.id, attempt, outcome)
+                self._attempts.pop(attempt, None)
+            case TaskMoved(attempt, column):
+                return self._move(str(self.attempt(attempt).task_id), column)
+            case _:
+                _carry_out(self.tx, self.world, decision)
+        return {}
+
+    def _move(self, task_id: str, column: Column) -> Mapping[str, Json]:
+        task = self.task(task_id)
+        check_move(task.id, task.column, column, Hand.PROCESSOR, like_ready(self.settings))
+        board.move_task(self.tx, self.world.id, task.id, column)
+        self._tasks[task_id] = replace(task, column=column)
+        return {"task": task.id, "from": task.column}
 
     def tell(self, attempt: str, kind: EventType, **value: Json) -> None:
         """Say in the attempt's journal what happened to it (O04)."""
@@ -71,24 +121,26 @@ class Change:
 
 
 @contextmanager
-def changing(tx: Tx, world_id: WorldId, command: Command) -> Iterator[Change]:
+def changing(
+    tx: Tx, world_id: WorldId, command: Command, row: WorldRow | None = None
+) -> Iterator[Change]:
     """Hold the world, let the caller change it, and commit one receipt with all that it adds.
 
-    An error inside leaves the transaction to be rolled back: no tick, no receipt, nothing changed.
+    `row`: of the world, if it is locked already. An error inside leaves the transaction to be
+    rolled back: no tick, no receipt, nothing changed.
     """
-    row = worlds.lock(tx, world_id)
+    row = row or worlds.lock(tx, world_id)
     before = worlds.StoredSnapshot(tx, world_id, row.tick)
-    change = Change(tx, World(world_id, row.tick + 1, row.sequence, before))
+    change = Change(tx, World(world_id, row.tick + 1, row.sequence, before), row.settings)
     yield change
     journal.append(tx, world_id, change.world.tick, change.told)  # last: it locks the counters
     change.receipt = worlds.commit_tick(
-        tx, row, command.verb, command.actor, _receipt(tx, row, command, change),
+        tx, row, command.verb, command.actor, _receipt(row, command, change),
         change.world.sequence, change.world.added,
     )  # fmt: skip
 
 
-def _carry_out(tx: Tx, world: World, decision: Decision) -> Mapping[str, Json]:
-    """Change the rows; returned is what the receipt says beyond the decision itself."""
+def _carry_out(tx: Tx, world: World, decision: _OfSteps) -> None:
     match decision:
         case StepEnded():
             attempts.end_step(tx, world.id, decision)
@@ -100,24 +152,11 @@ def _carry_out(tx: Tx, world: World, decision: Decision) -> Mapping[str, Json]:
             bounds.set_waiting(tx, world.id, decision)
         case WriterEntered() | WriterStays() | WriterLeft():
             bounds.write(tx, world.id, world.tick, decision)
-        case AttemptEnded(attempt, outcome):
-            attempts.end(tx, world.id, attempt, outcome)
-        case TaskMoved(attempt, column):
-            return _move(tx, world.id, attempt, column)
         case _:
             assert_never(decision)
-    return {}
 
 
-def _move(tx: Tx, world: WorldId, attempt: str, column: Column) -> Mapping[str, Json]:
-    task = board.task(tx, world, str(attempts.get(tx, world, attempt).task_id))
-    ready = like_ready(worlds.lock(tx, world).settings)
-    check_move(task.id, task.column, column, Hand.PROCESSOR, ready)
-    board.move_task(tx, world, task.id, column)
-    return {"task": task.id, "from": task.column}
-
-
-def _receipt(tx: Tx, row: WorldRow, command: Command, change: Change) -> bytes:
+def _receipt(row: WorldRow, command: Command, change: Change) -> bytes:
     added = change.world.added
     return canonical(
         {
@@ -130,7 +169,7 @@ def _receipt(tx: Tx, row: WorldRow, command: Command, change: Change) -> bytes:
             "reason": text(command.reason) if command.reason is not None else None,
             "key": command.key,
             "subject": {**command.request, **change.answer},
-            "at": clock.read(tx).isoformat(),
+            "at": change.at.isoformat(),
             "entities": list(added.entities),
             "facts": [[f.entity, f.component, f.version, f.digest] for f in added.facts],
             "relations": [[r.source, r.name, r.target] for r in added.relations],

@@ -10,7 +10,7 @@ from app.store.engine import Tx
 
 def check_waiting(tx: Tx, world: WorldId) -> None:
     """Raise WorldFull where as much waits as may; the world's row is locked (Q02)."""
-    most = limits.current(tx).waiting(world)
+    most = limits.most_waiting(tx, world)
     if most is None:
         return
     waits = limits.waiting_work(tx, world)

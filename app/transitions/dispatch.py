@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from app.domain.board import AttemptOutcome, Column, TaskMoved, WorkOrderState
 from app.domain.bounds import bound_of
@@ -20,7 +19,7 @@ from app.domain.work_order import Budget
 from app.events import Moment, emit
 from app.kinds.order import ORDER
 from app.kinds.reading import integer, mapping, string, strings
-from app.store import attempts, board, budget, clock, worlds
+from app.store import attempts, board, budget
 from app.store.board import Repository, Task, WorkOrder
 from app.store.engine import Store, Tx
 from app.store.listening import wake
@@ -76,11 +75,11 @@ def append(
 ) -> dict[str, Json]:  # fmt: skip
     """Append an attempt that `check` does not refuse; earlier ones stay as they are (T04)."""
     tx, world = change.tx, change.world.id
-    task = board.task(tx, world, task_id)
+    task = change.task(task_id)
     order = board.work_order(tx, world, task.work_order)
     latest = attempts.latest(tx, world, task_id)
     last = None if latest is None else Latest(str(latest.attempt_id), _outcome(latest.outcome))
-    check(_standing(tx, world, task, order, last))
+    check(_standing(change, task, order, last))
     _check_budget(tx, world, order)
     check_waiting(tx, world)
     attempt_id = mint("a")
@@ -93,30 +92,29 @@ def append(
         tx, world, attempt_id, [(step.name, KIND_OF[step.kind]) for step in graph.steps]
     )
     repository = board.repository(tx, world, order.repository)
-    _put_order(change, task, order, repository, attempt_id, number, base, clock.read(tx))
+    _put_order(change, task, order, repository, attempt_id, number, base)
     change.tell(
         attempt_id, EventType.START if number == 1 else EventType.RETRY,
         number=number, actor=actor, reason=None if reason is None else text(reason),
     )  # fmt: skip
     change.decide(TaskMoved(attempt_id, Column.IN_PROGRESS))
     advance(change, attempt_id)
-    board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)
+    if order.state is not WorkOrderState.ACTIVE:
+        board.set_work_order_state(tx, world, order.id, WorkOrderState.ACTIVE, order.approved)
     wake(tx)
     return {"attempt": attempt_id, "sha": base.sha}
 
 
-def _standing(
-    tx: Tx, world: WorldId, task: Task, order: WorkOrder, latest: Latest | None
-) -> Standing:
+def _standing(change: Change, task: Task, order: WorkOrder, latest: Latest | None) -> Standing:
     return Standing(
         task=task.id,
         column=task.column,
         work_order=order.id,
         order_state=order.state,
         may_run=may_run(order.state, order.digest, order.approved),
-        canonical_child=board.canonical_child(tx, world, task.id),
+        canonical_child=board.canonical_child(change.tx, change.world.id, task.id),
         latest=latest,
-        like_ready=like_ready(worlds.lock(tx, world).settings),
+        like_ready=like_ready(change.settings),
     )
 
 
@@ -149,7 +147,7 @@ def _workflow(order: WorkOrder) -> Mapping[str, Json]:
 
 def _put_order(
     change: Change, task: Task, order: WorkOrder, repository: Repository, attempt: str, number: int,
-    base: Base, at: datetime,
+    base: Base,
 ) -> None:  # fmt: skip
     """What every step's request is made from; the steps run what was approved, not later words."""
     spec = order.specification
@@ -172,7 +170,7 @@ def _put_order(
         "author": {
             "name": "Fencepost",
             "email": "fencepost@localhost",
-            "when": int(at.timestamp()),
+            "when": int(change.at.timestamp()),
         },
     }
     change.world.put(task.entity, ORDER, 1, value)

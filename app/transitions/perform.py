@@ -32,12 +32,12 @@ def perform(store: Store, world: WorldId, command: Command, act: Act) -> Mapping
     if command.key is not None and not 0 < len(command.key) <= LONGEST_KEY:
         raise UnfitInput(f"an idempotency key has 1 to {LONGEST_KEY} characters")
     with store.begin() as tx:
-        worlds.lock(tx, world)  # lock first, look, then change
+        row = worlds.lock(tx, world)  # lock first, look, then change
         if command.key is not None and (known := idempotency.find(tx, world, command.key)):
             if known.request != asked:
                 raise IdempotencyConflict(f"the key {command.key} was used for another request")
             return known.answer
-        with changing(tx, world, command) as change:
+        with changing(tx, world, command, row) as change:
             change.answer = act(change)
             go_on(change)
             tick = change.world.tick

@@ -10,7 +10,7 @@ from app.domain.digest import Json
 from app.domain.identity import EntityId
 from app.kinds.order import ORDER
 from app.kinds.reading import integer, mapping, string
-from app.store import attempts, bounds, worlds
+from app.store import bounds
 from app.store.bounds import Place
 from app.transitions.change import Change
 from app.transitions.step import candidate_of
@@ -37,8 +37,9 @@ def take(
         writes = integer(order, "merge_bound") if "merge_bound" in order else 1
         since = None if came.waits is None else came.waits.since
         overtakes = bounds.somebody_waits(tx, world, Place(Bound.MERGE, at[Bound.MERGE]), since)
-    limits = limits_of(worlds.lock(tx, world).settings)
-    load = bounds.load(tx, world, limits, repository, base, beside=attempt)
+    limits = limits_of(change.settings)
+    on_base = None if writes is None else base
+    load = bounds.load(tx, world, limits, repository, on_base, beside=attempt)
     bound = waits_for(limits, load, is_at_work=is_at_work, writes=writes, overtakes=overtakes)
     if bound is not None:
         wait(change, attempt, step.name, came, Place(bound, at[bound]))
@@ -53,7 +54,7 @@ def _start_from_what_was_merged(change: Change, task: EntityId, order: Mapping[s
     """While it waited for its base, others' work was merged there: it builds on that."""
     tx, world = change.tx, change.world.id
     base, repository = mapping(order, "base"), string(mapping(order, "repository"), "id")
-    began = int(attempts.get(tx, world, string(order, "attempt")).tick)
+    began = int(change.attempt(string(order, "attempt")).tick)
     tip = bounds.seen_tip(tx, world, repository, string(base, "branch"), began)
     if tip not in (None, base["sha"]):
         change.world.put(task, ORDER, 1, {**order, "base": {**base, "sha": tip}})

@@ -33,8 +33,9 @@ def set_world(
     limits_of(settings)
 
     def act(change: Change) -> dict[str, Json]:
-        before = worlds.lock(change.tx, world).settings
-        worlds.set_settings(change.tx, world, {**before, **settings})
+        before = change.settings
+        change.settings = {**before, **settings}
+        worlds.set_settings(change.tx, world, change.settings)
         return {"before": before}
 
     command = Command("set_world", actor, {"settings": settings}, reason, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.domain.bounds import MOST, limits_of, waits_for
-from app.store import bounds, worlds
+from app.store import bounds
 from app.store.bounds import Place
 from app.transitions.advance import advance
 from app.transitions.change import Change
@@ -23,7 +23,7 @@ def go_on(change: Change) -> None:
 
 def _has_room(change: Change, place: Place) -> bool:
     """Whether somebody who waits there may begin; its own bound may be narrower still."""
-    limits = limits_of(worlds.lock(change.tx, change.world.id).settings)
+    limits = limits_of(change.settings)
     load = bounds.load(change.tx, change.world.id, limits, place.repository, place.base)
     writes = MOST if place.base else None
     return waits_for(limits, load, is_at_work=False, writes=writes) is not place.bound

@@ -142,4 +142,4 @@ def test_a_limit_that_cannot_be_meant_changes_nothing(
 
 def most_waiting(store: Store, world: WorldId) -> int | None:
     with store.begin() as tx:
-        return limits.current(tx).waiting(world)
+        return limits.most_waiting(tx, world)
