@@ -5,13 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 
 from app.dispatcher.loop import each
-from app.store import worlds
+from app.domain.identity import WorldId
+from app.store import receipts
 from app.store.engine import Store
 from app.transitions.admit import PROJECTOR, project
 
 
 def turn(store: Store, lease: timedelta | None) -> int:
-    """Project the next receipt of every world that is behind."""
+    """Project the receipts of every world that is behind, a hundred at most of each."""
     with store.begin() as tx:
-        behind = worlds.behind(tx, PROJECTOR)
-    return each(behind, lambda one: project(store, *one, lease))
+        behind = receipts.behind(tx, PROJECTOR)
+    return each(behind, lambda one: _project(store, *one, lease))
+
+
+def _project(store: Store, world: WorldId, ticks: range, lease: timedelta | None) -> int:
+    project(store, world, ticks, lease)
+    return len(ticks)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from app.dispatcher.loop import each
+from app.domain.identity import WorldId
+from app.domain.result import ResultRef
 from app.store import results
 from app.store.engine import Store
 from app.transitions.stage import stage
 
 
 def turn(store: Store) -> int:
-    """Stage every result that has no batch."""
+    """Stage every result that has no batch, those of a world together."""
     with store.begin() as tx:
         waiting = results.unstaged(tx)
-    return each(waiting, lambda result: stage(store, result))
+    of_world: dict[WorldId, list[ResultRef]] = defaultdict(list)
+    for result in waiting:
+        of_world[result.key.world].append(result)
+    each(of_world.values(), lambda those: stage(store, those))
+    return len(waiting)

@@ -131,8 +131,8 @@ def permit(
         )
     if unresolved:
         return KeepLooking()
-    if ruling.guard is not None:
-        return ruling.guard
+    if ruling.guard is not None and not any(one.state is RequestState.OPEN for one in found):
+        return ruling.guard  # to take a branch away closes what is open on it
     if ruling.is_vouched and not window_passed:
         return KeepLooking()
     return EndCanceled() if stop else Create()

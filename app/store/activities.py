@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import select, true, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.domain.digest import Digest, digest
+from app.domain.digest import Digest, canonical, digest
 from app.domain.errors import DigestConflict, NotFound
 from app.domain.identity import ActivityId, ActivityKey, Fence, Kind, WorldId
 from app.domain.recovery import Stop
 from app.store.engine import Tx
-from app.store.fencing import keyed, of_key
-from app.store.schema import activities, claims, results, unknowns
+from app.store.fencing import among, keyed, of_key
+from app.store.schema import activities, attempts, claims, facts, results, tasks, unknowns
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +31,42 @@ class Activity:
     stop: Stop | None
 
 
-def admit(
-    tx: Tx, key: ActivityKey, attempt: str, request: bytes, tick: int, lease: timedelta,
-    most_starts: int,
-) -> bool:  # fmt: skip
-    """Insert an activity; the same request again is a no-op, another is DigestConflict (M03)."""
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """An activity as a receipt dispatched it."""
+
+    key: ActivityKey
+    attempt: str
+    request: bytes
+    tick: int
+    lease: timedelta
+    most_starts: int
+    deadline: timedelta  #: of its first delivery
+
+
+def admit(tx: Tx, those: Sequence[Admission]) -> list[Admission]:
+    """Insert activities; the same request again is a no-op, another is DigestConflict (M03).
+
+    Returned are those that are new. Each refers to its world's row, for which a cancel waits: after
+    this, a cancel is either to be seen, or will find them.
+    """
+    rows = [
+        {
+            **keyed(one.key), "attempt_id": one.attempt, "request": one.request,
+            "request_digest": digest(one.request), "tick": one.tick, "lease": one.lease,
+            "most_starts": one.most_starts,
+        }
+        for one in those
+    ]  # fmt: skip
     added = tx.execute(
-        upsert(activities).values(
-            **keyed(key), attempt_id=attempt, request=request, request_digest=digest(request),
-            tick=tick, lease=lease, most_starts=most_starts,
-        )
-        .on_conflict_do_nothing().returning(activities.c.activity_id)
-    ).scalar()  # fmt: skip
-    if added is None and get(tx, key).digest != digest(request):
-        raise DigestConflict(f"{key} was admitted with another request")
-    return added is not None
+        upsert(activities).on_conflict_do_nothing()
+        .returning(activities.c.world_id, activities.c.kind, activities.c.activity_id),
+        rows,
+    )  # fmt: skip
+    new = {ActivityKey(WorldId(row[0]), Kind(row[1]), ActivityId(row[2])) for row in added}
+    if len(new) < len(those):
+        _require_same(tx, those)
+    return list({one.key: one for one in those if one.key in new}.values())
 
 
 def get(tx: Tx, key: ActivityKey) -> Activity:
@@ -65,6 +87,20 @@ def of_attempt(tx: Tx, world: WorldId, attempt: str) -> list[ActivityKey]:
         .order_by(activities.c.admitted_at)
     )
     return [ActivityKey(world, Kind(row[0]), ActivityId(row[1])) for row in rows]
+
+
+def asked_to_end(tx: Tx, world: WorldId, those: Collection[str], request: str) -> set[str]:
+    """Those of these attempts of which some receipt holds a request (its component) to end."""
+    rows = tx.execute(
+        select(attempts.c.attempt_id, facts.c.value)
+        .join(tasks, (tasks.c.world_id == attempts.c.world_id)
+              & (tasks.c.task_id == attempts.c.task_id))
+        .join(facts, (facts.c.world_id == tasks.c.world_id)
+              & (facts.c.entity_id == tasks.c.entity_id))
+        .where(attempts.c.world_id == world, attempts.c.attempt_id.in_(those))
+        .where(facts.c.component == request)
+    )  # fmt: skip
+    return {row[0] for row in rows if row[1] == canonical({"attempt": row[0]})}
 
 
 def set_stop(tx: Tx, key: ActivityKey, stop: Stop) -> None:
@@ -109,3 +145,13 @@ def _one(tx: Tx, key: ActivityKey, *, lock: bool) -> Activity:
         key, row.attempt_id, row.request, row.request_digest, row.lease, Fence(row.fence),
         Stop(row.stop) if row.stop else None,
     )  # fmt: skip
+
+
+def _require_same(tx: Tx, those: Sequence[Admission]) -> None:
+    keys = [one.key for one in those]
+    own = (activities.c.world_id, activities.c.kind, activities.c.activity_id)
+    rows = tx.execute(select(*own, activities.c.request_digest).where(among(activities, keys)))
+    known = {(row[0], row[1], row[2]): row[3] for row in rows}
+    for one in those:
+        if known[one.key.world, one.key.kind, one.key.activity] != digest(one.request):
+            raise DigestConflict(f"{one.key} was admitted with another request")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import BindParameter, Table, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Interval, Table, bindparam, func, insert, select, update
 from sqlalchemy.sql import ColumnElement
 
 from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
@@ -49,6 +50,18 @@ def add(
         )
     )  # fmt: skip
     return number
+
+
+def add_first(tx: Tx, lives: Mapping[ActivityKey, timedelta]) -> None:
+    """The first delivery of each of these activities, which were made just now."""
+    rows = [{**keyed(key), "life": life} for key, life in lives.items()]
+    tx.execute(
+        insert(deliveries).values(
+            number=1, cause=Cause.FIRST, not_before=clock.now(), priority=5,
+            deadline=clock.now() + bindparam("life", type_=Interval),
+        ),
+        rows,
+    )  # fmt: skip
 
 
 def replace_open(tx: Tx, key: ActivityKey) -> bool:

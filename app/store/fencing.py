@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypedDict
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, func, select, tuple_
 from sqlalchemy.sql import ColumnElement
 
 from app.domain.identity import ActivityKey, Claim
@@ -47,3 +48,9 @@ def of_key(table: Table, key: ActivityKey) -> ColumnElement[bool]:
         & (table.c.kind == key.kind)
         & (table.c.activity_id == key.activity)
     )
+
+
+def among(table: Table, keys: Collection[ActivityKey]) -> ColumnElement[bool]:
+    """The rows of these activities."""
+    rows = [(key.world, key.kind, key.activity) for key in keys]
+    return tuple_(table.c.world_id, table.c.kind, table.c.activity_id).in_(rows)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, Table, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql import ColumnElement
 
 from app.domain.digest import Digest, digest
 from app.domain.errors import DigestConflict
@@ -13,14 +16,22 @@ from app.domain.identity import ActivityId, ActivityKey, Claim, Fence, Kind, Wor
 from app.domain.result import Observation, Outcome, ResultRef
 from app.store import clock
 from app.store.engine import Tx
-from app.store.fencing import fenced, keyed, of_key, present
-from app.store.schema import ends, payloads, results, settlements, staged_batches
+from app.store.fencing import among, fenced, keyed, of_key, present
+from app.store.schema import activities, ends, payloads, results, settlements, staged_batches
+
+AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
 
 def find(tx: Tx, key: ActivityKey) -> ResultRef | None:
     """The recorded result of an activity."""
     row = tx.execute(select(results).where(of_key(results, key))).one_or_none()
-    return ResultRef(key, Fence(row.fence), row.digest, Outcome(row.outcome)) if row else None
+    return _reference(row) if row else None
+
+
+def find_all(tx: Tx, keys: Collection[ActivityKey]) -> dict[ActivityKey, ResultRef]:
+    """The recorded results of these activities, as far as there are any."""
+    rows = tx.execute(select(results).where(among(results, keys)))
+    return {one.key: one for one in map(_reference, rows)}
 
 
 def payload(tx: Tx, world: WorldId, content: Digest) -> bytes:
@@ -65,32 +76,38 @@ def unstaged(tx: Tx, limit: int = 200) -> list[ResultRef]:
         .where(ends.c.staged_at.is_(None))
         .order_by(ends.c.ended_at).limit(limit)
     )  # fmt: skip
-    return [
-        ResultRef(_key(row), Fence(row.fence), row.digest, Outcome(row.outcome)) for row in rows
+    return [_reference(row) for row in rows]
+
+
+def stage(tx: Tx, batches: Mapping[ResultRef, bytes]) -> list[ResultRef]:
+    """Hand results' batches to their worlds, and return whose are new.
+
+    Restaging the same is a no-op, also after consumption.
+    """
+    rows = [
+        {**keyed(one.key), "result_digest": one.digest, "bytes": batch, "digest": digest(batch)}
+        for one, batch in batches.items()
     ]
-
-
-def stage(tx: Tx, result: ResultRef, batch: bytes) -> bool:
-    """Hand a result's batch to its world; restaging the same is a no-op, also after consumption."""
     added = tx.execute(
-        upsert(staged_batches)
-        .values(**keyed(result.key), result_digest=result.digest, bytes=batch, digest=digest(batch))
-        .on_conflict_do_nothing().returning(staged_batches.c.activity_id)
-    ).scalar()  # fmt: skip
+        upsert(staged_batches).on_conflict_do_nothing()
+        .returning(staged_batches.c.world_id, staged_batches.c.kind, staged_batches.c.activity_id),
+        rows,
+    )  # fmt: skip
+    new = {_key(row) for row in added}
     tx.execute(
-        update(ends).where(of_key(ends, result.key), ends.c.staged_at.is_(None))
+        update(ends).where(among(ends, [one.key for one in batches]), ends.c.staged_at.is_(None))
         .values(staged_at=clock.now())
     )  # fmt: skip
-    return added is not None
+    return [one for one in batches if one.key in new]
 
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """A batch that waits for the next tick."""
+    """A batch that waits for the next tick, with the activity's request and what was observed."""
 
-    key: ActivityKey
-    result: Digest
-    bytes: bytes
+    result: ResultRef
+    request: bytes
+    observation: bytes
 
 
 def worlds_with_batches(tx: Tx) -> list[WorldId]:
@@ -103,34 +120,80 @@ def worlds_with_batches(tx: Tx) -> list[WorldId]:
 
 def waiting_batches(tx: Tx, world: WorldId, limit: int = 50) -> list[StagedBatch]:
     """A world's batches that no tick has consumed; the world's row is locked already."""
+    own = (staged_batches.c.world_id, staged_batches.c.kind, staged_batches.c.activity_id)
     rows = tx.execute(
-        select(staged_batches)
+        select(
+            *own, results.c.fence, results.c.digest, results.c.outcome,
+            activities.c.request, payloads.c.bytes,
+        )
+        .join(results, _same_activity(results))
+        .join(activities, _same_activity(activities))
+        .join(payloads, (payloads.c.world_id == results.c.world_id)
+              & (payloads.c.digest == results.c.digest))
         .where(staged_batches.c.world_id == world, staged_batches.c.consumed_tick.is_(None))
-        .order_by(staged_batches.c.staged_at).limit(limit)
+        .where(staged_batches.c.result_digest == results.c.digest)
+        .order_by(staged_batches.c.staged_at, staged_batches.c.activity_id).limit(limit)
     )  # fmt: skip
-    return [StagedBatch(_key(row), row.result_digest, bytes(row.bytes)) for row in rows]
+    return [StagedBatch(_reference(row), bytes(row.request), bytes(row.bytes)) for row in rows]
 
 
-def consume(tx: Tx, batch: StagedBatch, tick: int) -> None:
-    """Say which tick made a batch visible; its identity stays."""
+def consume(tx: Tx, those: Sequence[ResultRef], tick: int) -> None:
+    """Say which tick made batches visible; their identity stays."""
     tx.execute(
-        update(staged_batches).where(of_key(staged_batches, batch.key))
-        .where(staged_batches.c.result_digest == batch.result).values(consumed_tick=tick)
+        update(staged_batches).where(among(staged_batches, [one.key for one in those]))
+        .where(staged_batches.c.consumed_tick.is_(None)).values(consumed_tick=tick)
     )  # fmt: skip
 
 
-def settle(tx: Tx, result: ResultRef, tick: int, marker: Digest) -> bool:
-    """Insert the settlement; the exact one again is a no-op, another is DigestConflict (M13)."""
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The end of an activity: the receipt whose marker binds its facts to its result."""
+
+    result: ResultRef
+    tick: int
+    marker: Digest
+
+
+def settle(tx: Tx, those: Sequence[Settlement]) -> list[Settlement]:
+    """Insert settlements, and return those that are new.
+
+    The exact one again is a no-op, another is DigestConflict (M13).
+    """
+    rows = [
+        {
+            **keyed(one.result.key), "result_digest": one.result.digest, "tick": one.tick,
+            "marker_digest": one.marker,
+        }
+        for one in those
+    ]  # fmt: skip
     added = tx.execute(
-        upsert(settlements)
-        .values(**keyed(result.key), result_digest=result.digest, tick=tick, marker_digest=marker)
-        .on_conflict_do_nothing().returning(settlements.c.activity_id)
-    ).scalar()  # fmt: skip
-    if added is None:
-        row = tx.execute(select(settlements).where(of_key(settlements, result.key))).one()
-        if (row.result_digest, row.tick, row.marker_digest) != (result.digest, tick, marker):
-            raise DigestConflict(f"{result.key} is settled by another receipt")
-    return added is not None
+        upsert(settlements).on_conflict_do_nothing()
+        .returning(settlements.c.world_id, settlements.c.kind, settlements.c.activity_id),
+        rows,
+    )  # fmt: skip
+    new = {_key(row) for row in added}
+    if len(new) < len(those):
+        _require_same(tx, those)
+    return [one for one in those if one.result.key in new]
+
+
+def _require_same(tx: Tx, those: Sequence[Settlement]) -> None:
+    rows = tx.execute(
+        select(settlements).where(among(settlements, [one.result.key for one in those]))
+    )
+    known = {_key(row): (row.result_digest, row.tick, row.marker_digest) for row in rows}
+    for one in those:
+        if known[one.result.key] != (one.result.digest, one.tick, one.marker):
+            raise DigestConflict(f"{one.result.key} is settled by another receipt")
+
+
+def _same_activity(table: Table) -> ColumnElement[bool]:
+    """Correlates a table with the batches of the query around it."""
+    return (
+        (table.c.world_id == staged_batches.c.world_id)
+        & (table.c.kind == staged_batches.c.kind)
+        & (table.c.activity_id == staged_batches.c.activity_id)
+    )
 
 
 def _same_or_conflict(known: ResultRef, observation: Observation) -> ResultRef:
@@ -139,5 +202,9 @@ def _same_or_conflict(known: ResultRef, observation: Observation) -> ResultRef:
     return known
 
 
-def _key(row: Row[tuple[object, ...]]) -> ActivityKey:
+def _reference(row: AnyRow) -> ResultRef:
+    return ResultRef(_key(row), Fence(row.fence), row.digest, Outcome(row.outcome))
+
+
+def _key(row: AnyRow) -> ActivityKey:
     return ActivityKey(WorldId(row.world_id), Kind(row.kind), ActivityId(row.activity_id))

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, insert, select, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.domain.digest import Digest, Json, canonical, digest, parse
 from app.domain.errors import NotFound
 from app.domain.identity import EntityId, WorldId
-from app.domain.world import Fact, Mutations, Relation
+from app.domain.world import Fact, Mutations
 from app.store.engine import Tx
-from app.store.schema import entities, facts, projector_cursors, receipts, relations, worlds
+from app.store.schema import entities, facts, receipts, relations, worlds
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,49 +149,6 @@ class StoredSnapshot:
             .order_by(relations.c.tick, column)
         ).scalars()
         return [EntityId(entity) for entity in found]
-
-
-def facts_of(tx: Tx, world: WorldId, tick: int) -> list[Fact]:
-    """The facts that a receipt made visible, in the order of their entities."""
-    rows = tx.execute(
-        select(facts).where(facts.c.world_id == world, facts.c.tick == tick)
-        .order_by(facts.c.entity_id, facts.c.component)
-    )  # fmt: skip
-    return [fact_from(row) for row in rows]
-
-
-def relations_of(tx: Tx, world: WorldId, tick: int) -> list[Relation]:
-    """The edges that a receipt made visible."""
-    rows = tx.execute(
-        select(relations).where(relations.c.world_id == world, relations.c.tick == tick)
-    )
-    return [Relation(EntityId(r.source), r.relation, EntityId(r.target)) for r in rows]
-
-
-def behind(tx: Tx, projector: str) -> list[tuple[WorldId, int]]:
-    """Worlds whose next receipt this projector has not read, with its tick."""
-    cursor = func.coalesce(projector_cursors.c.tick, 0)
-    rows = tx.execute(
-        select(worlds.c.world_id, cursor + 1)
-        .outerjoin(
-            projector_cursors,
-            (projector_cursors.c.world_id == worlds.c.world_id)
-            & (projector_cursors.c.projector == projector),
-        )
-        .where(worlds.c.tick > cursor)
-    )
-    return [(WorldId(row[0]), row[1]) for row in rows]
-
-
-def advance(tx: Tx, world: WorldId, projector: str, tick: int) -> None:
-    """Say that a receipt was projected; repeating it is harmless, going back impossible."""
-    statement = upsert(projector_cursors).values(world_id=world, projector=projector, tick=tick)
-    tx.execute(
-        statement.on_conflict_do_update(
-            index_elements=["world_id", "projector"],
-            set_={"tick": func.greatest(projector_cursors.c.tick, statement.excluded.tick)},
-        )
-    )
 
 
 def fact_from(row: Row[tuple[object, ...]]) -> Fact:

@@ -1,9 +1,12 @@
-"""Staging: handing a recorded result to its world as one batch."""
+"""Staging: handing recorded results to their worlds, one batch each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.domain.dead_letter import LetterCause
 from app.domain.digest import canonical
+from app.domain.errors import FencepostError
 from app.domain.identity import ActivityKey
 from app.domain.result import Outcome, ResultRef
 from app.events import Moment, emit
@@ -11,27 +14,51 @@ from app.store import dead_letters, results
 from app.store.engine import Store, Tx
 
 
-def stage(store: Store, result: ResultRef) -> None:
-    """Write the batch that the next tick consumes; restaging is a no-op (M09, M10)."""
+def stage(store: Store, those: Sequence[ResultRef]) -> None:
+    """Write the batches that the next tick consumes; restaging is a no-op (M09, M10).
+
+    All in one transaction. One that cannot be staged keeps no other waiting: then each is staged
+    alone, and the first error leaves when all had their turn.
+    """
+    try:
+        _stage(store, those)
+    except FencepostError:
+        if len(those) == 1:
+            raise
+        faults = [fault for one in those if (fault := _fault(store, one)) is not None]
+        if faults:
+            raise faults[0] from None
+
+
+def _fault(store: Store, one: ResultRef) -> FencepostError | None:
+    try:
+        _stage(store, [one])
+    except FencepostError as fault:
+        return fault
+    return None
+
+
+def _stage(store: Store, those: Sequence[ResultRef]) -> None:
     with store.begin() as tx:
-        batch = canonical(
-            {
-                "v": 1,
-                "kind": result.key.kind,
-                "activity": result.key.activity,
-                "result": result.digest,
-                "outcome": result.outcome,
-                "fence": result.fence,
-            }
-        )
-        staged = results.stage(tx, result, batch)
-        cause = None
-        if staged and result.outcome is Outcome.DEAD:
-            cause = _bury(tx, result.key)
-    if staged:
-        emit(Moment.STAGED, **result.key.facts())
-    if cause is not None:
-        emit(Moment.BURIED, **result.key.facts(), cause=cause)
+        staged = results.stage(tx, {one: _batch(one) for one in those})
+        buried = [(one, _bury(tx, one.key)) for one in staged if one.outcome is Outcome.DEAD]
+    for one in staged:
+        emit(Moment.STAGED, **one.key.facts())
+    for one, cause in buried:
+        emit(Moment.BURIED, **one.key.facts(), cause=cause)
+
+
+def _batch(result: ResultRef) -> bytes:
+    return canonical(
+        {
+            "v": 1,
+            "kind": result.key.kind,
+            "activity": result.key.activity,
+            "result": result.digest,
+            "outcome": result.outcome,
+            "fence": result.fence,
+        }
+    )
 
 
 def _bury(tx: Tx, key: ActivityKey) -> LetterCause:

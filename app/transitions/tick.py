@@ -9,8 +9,8 @@ from app.domain.result import observation_from
 from app.events import Moment, emit
 from app.kinds.base import Staging
 from app.kinds.registry import KINDS
-from app.store import activities, results, worlds
-from app.store.engine import Store, Tx
+from app.store import results, worlds
+from app.store.engine import Store
 from app.store.results import StagedBatch
 from app.transitions.advance import advance
 from app.transitions.change import DISPATCHER, Change, Command, changing
@@ -25,41 +25,38 @@ def tick(store: Store, world: WorldId) -> int:
     """
     try:
         with store.begin() as tx:
-            worlds.lock(tx, world)
+            row = worlds.lock(tx, world)
             waiting = results.waiting_batches(tx, world)
-            with changing(tx, world, Command("observe", DISPATCHER, {})) as change:
-                consumed = sum(_consume(tx, change, batch) for batch in waiting)
+            with changing(tx, world, Command("observe", DISPATCHER, {}), row) as change:
+                consumed = [batch.result for batch in waiting if _consume(change, batch)]
                 if not consumed:
                     raise _NoTick
+                results.consume(tx, consumed, change.world.tick)
                 go_on(change)
     except _NoTick:
         return 0
-    emit(Moment.TICKED, world=world, tick=change.world.tick, batches=consumed)
-    return consumed
+    emit(Moment.TICKED, world=world, tick=change.world.tick, batches=len(consumed))
+    return len(consumed)
 
 
 class _NoTick(Exception):
     """Nothing can be consumed, so there is nothing to commit."""
 
 
-def _consume(tx: Tx, change: Change, batch: StagedBatch) -> bool:
-    kind = KINDS[batch.key.kind]
-    result = results.find(tx, batch.key)
-    assert result is not None
-    assert result.digest == batch.result
-    request = parse(activities.get(tx, batch.key).request)
+def _consume(change: Change, batch: StagedBatch) -> bool:
+    result, kind = batch.result, KINDS[batch.result.key.kind]
+    request = parse(batch.request)
     assert isinstance(request, dict)
-    observation = observation_from(results.payload(tx, batch.key.world, result.digest))
+    observation = observation_from(batch.observation)
     try:
         with change.world.all_or_none():
             marker = kind.stage(change.world, Staging(request, result, observation))
             decisions = kind.decide(change.world, marker)
     except UnfitInput as fault:
-        emit(Moment.TROUBLE, **batch.key.facts(), code=fault.code, what=fault.message)
+        emit(Moment.TROUBLE, **result.key.facts(), code=fault.code, what=fault.message)
         return False
     change.decide(*decisions)
     for attempt in {one.attempt for one in decisions}:
         advance(change, attempt)
-    results.consume(tx, batch, change.world.tick)
-    change.batches.append([batch.key.kind, batch.key.activity, batch.result])
+    change.batches.append([result.key.kind, result.key.activity, result.digest])
     return True

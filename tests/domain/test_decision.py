@@ -197,6 +197,18 @@ def test_abandoned_work_ends_only_without_a_request_of_ours_that_lives() -> None
     assert permit([REQUEST], OURS, **stopped, ruling=ruling) == Adopt(REQUEST)
 
 
+@pytest.mark.contract("G03")
+def test_a_strangers_open_request_is_not_closed_by_who_abandons() -> None:
+    """Its branch stays; while it is open the forge refuses a second one there."""
+    ruling = Ruling(is_abandoned=True, is_vouched=True, guard=GUARD)
+    stopped = {"unresolved": False, "window_passed": True, "stop": True}
+    foreign = replace(REQUEST, marker=None)
+
+    assert permit([foreign], OURS, **stopped, ruling=ruling) == EndCanceled()
+    closed = replace(foreign, state=RequestState.CLOSED)
+    assert permit([closed], OURS, **stopped, ruling=ruling) == GUARD
+
+
 def test_every_trouble_on_the_head_may_be_adopted_or_left() -> None:
     """But for those that have tables of their own."""
     apart = {Trouble.UNRESOLVED, Trouble.CLASH}

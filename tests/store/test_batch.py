@@ -36,11 +36,11 @@ def test_a_broken_batch_leaves_nothing_in_its_neighbours_tick(
     held = a_claim(store, worker_store, activity_of(store, attempt))
     with worker_store.begin() as tx:
         recorded = results.record(tx, held, broken)
-    stage(store, recorded)
+    stage(store, [recorded])
     other = a_dispatched_attempt(store, attempt.world)
     catch_up(store, attempt.world)
     fine = a_claim(store, worker_store, activity_of(store, other))
-    stage(store, a_result(worker_store, fine, author_observation()))
+    stage(store, [a_result(worker_store, fine, author_observation())])
 
     assert tick(store, attempt.world) == 1
 

@@ -89,14 +89,15 @@ def test_marker_that_does_not_hold_settles_nothing(
 ) -> None:
     """A completion record that does not agree with result and receipt settles nothing, aloud."""
     held = a_claim(store, worker_store, activity_of(store, attempt))
-    stage(store, a_result(worker_store, held, author_observation()))
+    stage(store, [a_result(worker_store, held, author_observation())])
     tick(store, attempt.world)
     genuine = newest_marker(store, attempt.world)
 
     with store.begin() as tx, changing(tx, attempt.world, FORGE) as change:
         value = TAMPERED[how](dict(genuine.value))
         change.world.put(change.world.spawn(), genuine.component, genuine.version, value)
-    project(store, attempt.world, cast("int", newest_receipt(store, attempt.world)["tick"]))
+    last = cast("int", newest_receipt(store, attempt.world)["tick"])
+    project(store, attempt.world, range(last, last + 1))
 
     assert count(store, settlements) == 0
     assert [event.moment for event in moments][-1] is Moment.TROUBLE

@@ -23,8 +23,8 @@ from app.store import (
     deliveries,
     limits,
     outbox,
+    receipts,
     results,
-    worlds,
 )
 from app.store.bounds import Place
 from app.store.engine import Store, Tx, open_store
@@ -125,6 +125,9 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "limits.waiting_work": lambda tx: limits.waiting_work(tx, WORLD),
     "activities.get": lambda tx: activities.get(tx, KEY),
     "activities.of_attempt": lambda tx: activities.of_attempt(tx, WORLD, "a77777"),
+    "activities.asked_to_end": lambda tx: activities.asked_to_end(
+        tx, WORLD, ["a77777"], "CancelRequest"
+    ),
     "activities.canceled_untouched": activities.canceled_untouched,
     "activities.is_waiting": lambda tx: activities.is_waiting(tx, KEY),
     "attempts.latest": lambda tx: attempts.latest(tx, WORLD, "t77777"),
@@ -133,9 +136,10 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "results.find": lambda tx: results.find(tx, KEY),
     "results.worlds_with_batches": results.worlds_with_batches,
     "results.waiting_batches": lambda tx: results.waiting_batches(tx, WORLD),
-    "worlds.behind": lambda tx: worlds.behind(tx, "activities"),
-    "worlds.facts_of": lambda tx: worlds.facts_of(tx, WORLD, 77_777),
-    "worlds.relations_of": lambda tx: worlds.relations_of(tx, WORLD, 77_777),
+    "results.find_all": lambda tx: results.find_all(tx, [KEY]),
+    "receipts.behind": lambda tx: receipts.behind(tx, "activities"),
+    "receipts.facts_of": lambda tx: receipts.facts_of(tx, WORLD, range(77_777, 77_877)),
+    "receipts.listed": lambda tx: receipts.listed(tx, WORLD, [77_777, 77_778]),
     "bounds.places": lambda tx: bounds.places(tx, WORLD),
     "bounds.first": lambda tx: bounds.first(tx, WORLD, PLACE),
     "bounds.awaited": bounds.awaited,

@@ -10,6 +10,7 @@ import pytest
 from fixtures.road import (
     carry_out,
     count,
+    newest_facts,
     newest_receipt,
 )
 from fixtures.world import (
@@ -26,10 +27,10 @@ from app.domain.digest import Json, canonical, parse
 from app.domain.errors import FencepostError, UnfitInput
 from app.domain.result import Observation, Outcome
 from app.kinds import author
-from app.store import results, worlds
+from app.store import results, schema, worlds
 from app.store.engine import Store
 from app.store.schema import activities as activity_rows
-from app.store.schema import deliveries, receipts, settlements, staged_batches
+from app.store.schema import deliveries, settlements, staged_batches
 from app.transitions.admit import project
 from app.transitions.change import LOCAL, Command, changing
 from app.transitions.stage import stage
@@ -46,10 +47,12 @@ def test_receipts_are_chained_by_digest(
     carry_out(store, worker_store, attempt, author_observation())
     with store.begin() as tx:
         rows = tx.execute(
-            select(receipts).where(receipts.c.world_id == attempt.world).order_by(receipts.c.tick)
+            select(schema.receipts)
+            .where(schema.receipts.c.world_id == attempt.world)
+            .order_by(schema.receipts.c.tick)
         ).all()
         head = worlds.lock(tx, attempt.world)
-        visible = [worlds.facts_of(tx, attempt.world, row.tick) for row in rows]
+    visible = [newest_facts(store, attempt.world, row.tick) for row in rows]
 
     previous = None
     for number, (row, facts) in enumerate(zip(rows, visible, strict=True), 1):
@@ -70,9 +73,9 @@ def test_receipts_are_chained_by_digest(
 @pytest.mark.contract("M02", "M03")
 def test_projecting_again_is_a_no_op(store: Store, attempt: Attempt) -> None:
     """A receipt that is read twice admits its activity once, with one delivery."""
-    last = newest_receipt(store, attempt.world)["tick"]
+    last = cast("int", newest_receipt(store, attempt.world)["tick"])
 
-    project(store, attempt.world, cast("int", last))
+    project(store, attempt.world, range(last, last + 1))
 
     assert count(store, deliveries) == 1
     assert count(store, activity_rows) == 1
@@ -84,7 +87,7 @@ def test_admission_with_another_request_fails_closed(store: Store, attempt: Atte
     with store.begin() as tx:
         dispatched = next(
             fact
-            for fact in worlds.facts_of(tx, attempt.world, 6)
+            for fact in newest_facts(store, attempt.world, 6)
             if fact.component == author.DISPATCH
         )
         with changing(tx, attempt.world, FORGE) as change:
@@ -105,10 +108,10 @@ def test_restaging_is_a_no_op(store: Store, worker_store: Store, attempt: Attemp
     held = a_claim(store, worker_store, activity_of(store, attempt))
     recorded = a_result(worker_store, held, author_observation())
 
-    stage(store, recorded)
-    stage(store, recorded)
+    stage(store, [recorded])
+    stage(store, [recorded])
     assert tick(store, attempt.world) == 1
-    stage(store, recorded)
+    stage(store, [recorded])
     assert tick(store, attempt.world) == 0
 
     assert count(store, staged_batches) == 1
@@ -122,7 +125,8 @@ def test_settling_again_is_a_no_op(store: Store, worker_store: Store, attempt: A
     carry_out(store, worker_store, attempt, author_observation())
     before = newest_receipt(store, attempt.world)
 
-    project(store, attempt.world, cast("int", before["tick"]))
+    tick_of_it = cast("int", before["tick"])
+    project(store, attempt.world, range(tick_of_it, tick_of_it + 1))
 
     assert count(store, settlements) == 1
     assert newest_receipt(store, attempt.world) == before
@@ -140,7 +144,7 @@ def test_result_that_cannot_be_staged_changes_nothing(
         a_result(worker_store, held, broken)
     with worker_store.begin() as tx:
         recorded = results.record(tx, held, broken)
-    stage(store, recorded)
+    stage(store, [recorded])
     before = newest_receipt(store, attempt.world)
 
     consumed = tick(store, attempt.world)
