@@ -117,14 +117,14 @@ def _one_meaning() -> Any:
 
     Celery would drop what runs, or start itself anew. Who started us with `nohup` is heeded.
     """
-    others = {signal.SIGINT, signal.SIGQUIT, signal.SIGHUP}
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        others.remove(signal.SIGHUP)
+    others = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+    ignored = {other for other in others if signal.getsignal(other) is signal.SIG_IGN}
 
     class OneMeaning(bootsteps.StartStopStep):
         def start(self, parent: Any) -> None:
             for other in others:
-                signal.signal(other, signal.getsignal(signal.SIGTERM))
+                told = signal.SIG_IGN if other in ignored else signal.getsignal(signal.SIGTERM)
+                signal.signal(other, told)
 
     return OneMeaning
 

@@ -3,22 +3,29 @@
 A delivery is *out* while a message of it may be in Redis and nobody has claimed it. Between being
 taken and being confirmed it is *being sent*: whoever took it may have died. Whoever changes many
 deliveries at once locks the outbox first, after which windows and turns are exact.
+
+What is asked all the time is built once: building such a statement takes longer than its answer.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
+    BindParameter,
+    Integer,
+    Interval,
     Select,
     Text,
+    Update,
+    bindparam,
     case,
     cast,
     func,
-    literal,
     null,
     select,
     text,
@@ -50,24 +57,14 @@ def lock(tx: Tx) -> None:
 
 def loads(tx: Tx, depths: Mapping[Kind, int], *, running: bool = True) -> dict[Kind, Load]:
     """What each queue has under way; what runs is counted only where somebody asks for it."""
-    is_out = select(deliveries.c.kind, func.count()).where(_IS_OUT)
-    is_open = select(claims.c.kind, func.count()).where(claims.c.ended.is_(None))
-    out = {row[0]: row[1] for row in tx.execute(is_out.group_by(deliveries.c.kind))}
-    run = {}
-    if running:
-        run = {row[0]: row[1] for row in tx.execute(is_open.group_by(claims.c.kind))}
+    out = {row[0]: row[1] for row in tx.execute(_out())}
+    run = {row[0]: row[1] for row in tx.execute(_running())} if running else {}
     return {kind: Load(out.get(kind, 0), run.get(kind, 0), depths.get(kind, 0)) for kind in KINDS}
 
 
 def queues_in_turn(tx: Tx) -> list[Kind]:
     """The queues in which something waits; the one whose last turn is the longest ago first."""
-    kinds = func.unnest(cast(list(KINDS), ARRAY(Text))).table_valued("kind").render_derived()
-    last = select(func.max(turns.c.turn)).where(turns.c.kind == kinds.c.kind).scalar_subquery()
-    waits = select(1).where(_waits(kinds.c.kind)).exists()
-    rows = tx.execute(
-        select(kinds.c.kind).where(waits).order_by(func.coalesce(last, 0), kinds.c.kind)
-    )
-    return [Kind(row[0]) for row in rows]
+    return [Kind(row[0]) for row in tx.execute(_queues_in_turn(), {"kinds": list(KINDS)})]
 
 
 def take(tx: Tx, kind: Kind, room: int, life: timedelta) -> list[Delivery]:
@@ -76,20 +73,7 @@ def take(tx: Tx, kind: Kind, room: int, life: timedelta) -> list[Delivery]:
     Worlds take turns: one delivery each, the world first whose last turn is the longest ago. Of a
     world the most urgent that is due comes first. The time to claim begins anew: `life`.
     """
-    chosen = next_in_turn(kind, room).subquery("chosen")
-    rows = tx.execute(
-        update(deliveries)
-        .where(_same(deliveries, chosen), deliveries.c.number == chosen.c.number)
-        .where(_same(deliveries, activities), deliveries.c.published_at.is_(None), _IS_OPEN)
-        .values(
-            published_at=clock.now(), sending_until=clock.now() + SENDING,
-            deadline=func.greatest(deliveries.c.deadline, clock.now() + life),
-        )
-        .returning(
-            chosen.c.place, deliveries.c.world_id, deliveries.c.activity_id, deliveries.c.number,
-            activities.c.attempt_id,
-        )
-    ).all()  # fmt: skip
+    rows = tx.execute(_take(), {"queue": kind, "room": room, "life": life}).all()
     taken = [
         Delivery(
             ActivityKey(WorldId(row.world_id), kind, ActivityId(row.activity_id)),
@@ -138,14 +122,57 @@ _WAITS_AGAIN: dict[str, Any] = {
 }
 
 
-def next_in_turn(kind: Kind, room: int) -> Select[Any]:
+@functools.cache
+def _out() -> Select[Any]:
+    return select(deliveries.c.kind, func.count()).where(_IS_OUT).group_by(deliveries.c.kind)
+
+
+@functools.cache
+def _running() -> Select[Any]:
+    is_open = claims.c.ended.is_(None)
+    return select(claims.c.kind, func.count()).where(is_open).group_by(claims.c.kind)
+
+
+@functools.cache
+def _queues_in_turn() -> Select[Any]:
+    named: BindParameter[Any] = bindparam("kinds", type_=ARRAY(Text))
+    kinds = func.unnest(cast(named, ARRAY(Text))).table_valued("kind").render_derived()
+    last = select(func.max(turns.c.turn)).where(turns.c.kind == kinds.c.kind).scalar_subquery()
+    waits = select(1).where(_waits(kinds.c.kind)).exists()
+    return select(kinds.c.kind).where(waits).order_by(func.coalesce(last, 0), kinds.c.kind)
+
+
+@functools.cache
+def _take() -> Update:
+    chosen = next_in_turn().subquery("chosen")
+    life: BindParameter[Any] = bindparam("life", type_=Interval)
+    return (
+        update(deliveries)
+        .where(_same(deliveries, chosen), deliveries.c.number == chosen.c.number)
+        .where(_same(deliveries, activities), deliveries.c.published_at.is_(None), _IS_OPEN)
+        .values(
+            published_at=clock.now(), sending_until=clock.now() + SENDING,
+            deadline=func.greatest(deliveries.c.deadline, clock.now() + life),
+        )
+        .returning(
+            chosen.c.place, deliveries.c.world_id, deliveries.c.activity_id, deliveries.c.number,
+            activities.c.attempt_id,
+        )
+    )  # fmt: skip
+
+
+def next_in_turn() -> Select[Any]:
     """Keys and places of the next to send, in turns of one each; every world gets a like share.
+
+    Asked with a `queue` and the `room` in it.
 
     A lane is a world's deliveries of one priority. Lanes are found by skipping from one to the
     next, and of each no more is read than a share: a backlog of any length costs nothing.
     """
+    kind: BindParameter[Any] = bindparam("queue", type_=Text)
+    room: BindParameter[Any] = bindparam("room", type_=Integer)
     lanes = _lanes(kind)
-    share = func.greatest(1, literal(room) // func.count(lanes.c.world_id.distinct()))
+    share = func.greatest(1, room // func.count(lanes.c.world_id.distinct()))
     each = select(share).select_from(lanes).scalar_subquery()
     due = (
         select(deliveries.c.activity_id, deliveries.c.number, deliveries.c.not_before)
@@ -173,7 +200,7 @@ def next_in_turn(kind: Kind, room: int) -> Select[Any]:
     ).where(found.c.rank <= each).order_by(*order).limit(room)  # fmt: skip
 
 
-def _lanes(kind: Kind) -> FromClause:
+def _lanes(kind: ColumnElement[Any]) -> FromClause:
     """World and priority of everything that waits in a queue, by one look each."""
     lane = (deliveries.c.world_id, deliveries.c.priority)
     first = select(*lane).where(_waits(kind)).order_by(*lane).limit(1)
@@ -185,7 +212,7 @@ def _lanes(kind: Kind) -> FromClause:
     return lanes.union_all(select(*following.c).select_from(lanes).join(following, text("true")))
 
 
-def _waits(kind: Kind | ColumnElement[Any]) -> ColumnElement[bool]:
+def _waits(kind: ColumnElement[Any]) -> ColumnElement[bool]:
     return (deliveries.c.kind == kind) & deliveries.c.published_at.is_(None) & _IS_OPEN
 
 

@@ -1,12 +1,17 @@
-"""Receipts as a projector reads them: in order, with what each made visible."""
+"""Receipts as a projector reads them: in order, with what each made visible.
+
+What is asked all the time is built once: building such a statement takes longer than its answer.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, BindParameter, Select, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.domain.identity import EntityId, WorldId
@@ -27,16 +32,7 @@ class Listed:
 
 def behind(tx: Tx, projector: str, most: int = 100) -> list[tuple[WorldId, range]]:
     """Worlds with receipts that this projector has not read, and the next so many of them."""
-    cursor = func.coalesce(projector_cursors.c.tick, 0)
-    rows = tx.execute(
-        select(worlds.c.world_id, cursor + 1, func.least(worlds.c.tick, cursor + most) + 1)
-        .outerjoin(
-            projector_cursors,
-            (projector_cursors.c.world_id == worlds.c.world_id)
-            & (projector_cursors.c.projector == projector),
-        )
-        .where(worlds.c.tick > cursor)
-    )
+    rows = tx.execute(_behind(), {"named": projector, "most": most})
     return [(WorldId(row[0]), range(row[1], row[2])) for row in rows]
 
 
@@ -47,13 +43,9 @@ def facts_of(
 
     `components`: only these; none: all.
     """
-    query = select(facts).where(
-        facts.c.world_id == world, facts.c.tick.between(ticks.start, ticks.stop - 1)
-    )
-    if components:
-        query = query.where(facts.c.component.in_(components))
-    rows = tx.execute(query.order_by(facts.c.tick, facts.c.entity_id, facts.c.component))
-    return [(row.tick, fact_from(row)) for row in rows]
+    asked = {"world": world, "first": ticks.start, "last": ticks.stop - 1}
+    query = _facts().where(facts.c.component.in_(components)) if components else _facts()
+    return [(row.tick, fact_from(row)) for row in tx.execute(query, asked)]
 
 
 def listed(tx: Tx, world: WorldId, ticks: Collection[int]) -> dict[int, Listed]:
@@ -79,3 +71,27 @@ def advance(tx: Tx, world: WorldId, projector: str, tick: int) -> None:
             set_={"tick": func.greatest(projector_cursors.c.tick, statement.excluded.tick)},
         )
     )
+
+
+@functools.cache
+def _behind() -> Select[Any]:
+    cursor = func.coalesce(projector_cursors.c.tick, 0)
+    most: BindParameter[Any] = bindparam("most", type_=BigInteger)
+    return (
+        select(worlds.c.world_id, cursor + 1, func.least(worlds.c.tick, cursor + most) + 1)
+        .outerjoin(
+            projector_cursors,
+            (projector_cursors.c.world_id == worlds.c.world_id)
+            & (projector_cursors.c.projector == bindparam("named")),
+        )
+        .where(worlds.c.tick > cursor)
+    )
+
+
+@functools.cache
+def _facts() -> Select[Any]:
+    return (
+        select(facts).where(facts.c.world_id == bindparam("world"))
+        .where(facts.c.tick.between(bindparam("first"), bindparam("last")))
+        .order_by(facts.c.tick, facts.c.entity_id, facts.c.component)
+    )  # fmt: skip

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sqlalchemy import Row, Table, insert, select, update
+from sqlalchemy import Integer, Row, Select, Table, bindparam, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql import ColumnElement
 
@@ -65,18 +66,7 @@ def record(tx: Tx, claim: Claim, observation: Observation) -> ResultRef:
 
 def unstaged(tx: Tx, limit: int = 200) -> list[ResultRef]:
     """Recorded results that have no batch yet, oldest first."""
-    rows = tx.execute(
-        select(results)
-        .join(
-            ends,
-            (ends.c.world_id == results.c.world_id)
-            & (ends.c.kind == results.c.kind)
-            & (ends.c.activity_id == results.c.activity_id),
-        )
-        .where(ends.c.staged_at.is_(None))
-        .order_by(ends.c.ended_at).limit(limit)
-    )  # fmt: skip
-    return [_reference(row) for row in rows]
+    return [_reference(row) for row in tx.execute(_unstaged(), {"most": limit})]
 
 
 def stage(tx: Tx, batches: Mapping[ResultRef, bytes]) -> list[ResultRef]:
@@ -112,28 +102,12 @@ class StagedBatch:
 
 def worlds_with_batches(tx: Tx) -> list[WorldId]:
     """Worlds in which a batch waits."""
-    found = tx.execute(
-        select(staged_batches.c.world_id).where(staged_batches.c.consumed_tick.is_(None)).distinct()
-    ).scalars()
-    return [WorldId(world) for world in found]
+    return [WorldId(world) for world in tx.execute(_worlds_with_batches()).scalars()]
 
 
 def waiting_batches(tx: Tx, world: WorldId, limit: int = 50) -> list[StagedBatch]:
     """A world's batches that no tick has consumed; the world's row is locked already."""
-    own = (staged_batches.c.world_id, staged_batches.c.kind, staged_batches.c.activity_id)
-    rows = tx.execute(
-        select(
-            *own, results.c.fence, results.c.digest, results.c.outcome,
-            activities.c.request, payloads.c.bytes,
-        )
-        .join(results, _same_activity(results))
-        .join(activities, _same_activity(activities))
-        .join(payloads, (payloads.c.world_id == results.c.world_id)
-              & (payloads.c.digest == results.c.digest))
-        .where(staged_batches.c.world_id == world, staged_batches.c.consumed_tick.is_(None))
-        .where(staged_batches.c.result_digest == results.c.digest)
-        .order_by(staged_batches.c.staged_at, staged_batches.c.activity_id).limit(limit)
-    )  # fmt: skip
+    rows = tx.execute(_waiting_batches(), {"world": world, "most": limit})
     return [StagedBatch(_reference(row), bytes(row.request), bytes(row.bytes)) for row in rows]
 
 
@@ -185,6 +159,47 @@ def _require_same(tx: Tx, those: Sequence[Settlement]) -> None:
     for one in those:
         if known[one.result.key] != (one.result.digest, one.tick, one.marker):
             raise DigestConflict(f"{one.result.key} is settled by another receipt")
+
+
+@functools.cache
+def _unstaged() -> Select[Any]:
+    return (
+        select(results)
+        .join(
+            ends,
+            (ends.c.world_id == results.c.world_id)
+            & (ends.c.kind == results.c.kind)
+            & (ends.c.activity_id == results.c.activity_id),
+        )
+        .where(ends.c.staged_at.is_(None))
+        .order_by(ends.c.ended_at).limit(bindparam("most", type_=Integer))
+    )  # fmt: skip
+
+
+@functools.cache
+def _worlds_with_batches() -> Select[Any]:
+    waits = staged_batches.c.consumed_tick.is_(None)
+    return select(staged_batches.c.world_id).where(waits).distinct()
+
+
+@functools.cache
+def _waiting_batches() -> Select[Any]:
+    own = (staged_batches.c.world_id, staged_batches.c.kind, staged_batches.c.activity_id)
+    return (
+        select(
+            *own, results.c.fence, results.c.digest, results.c.outcome,
+            activities.c.request, payloads.c.bytes,
+        )
+        .join(results, _same_activity(results))
+        .join(activities, _same_activity(activities))
+        .join(payloads, (payloads.c.world_id == results.c.world_id)
+              & (payloads.c.digest == results.c.digest))
+        .where(staged_batches.c.world_id == bindparam("world"))
+        .where(staged_batches.c.consumed_tick.is_(None))
+        .where(staged_batches.c.result_digest == results.c.digest)
+        .order_by(staged_batches.c.staged_at, staged_batches.c.activity_id)
+        .limit(bindparam("most", type_=Integer))
+    )  # fmt: skip
 
 
 def _same_activity(table: Table) -> ColumnElement[bool]:

@@ -78,7 +78,8 @@ def _admit(tx: Tx, world: WorldId, dispatched: Sequence[Admission]) -> list[Said
     new = activities.admit(tx, dispatched)
     if new:
         deliveries.add_first(tx, {one.key: one.deadline for one in new})
-        # looked for once they are inserted: a cancel that is not to be seen yet will find them
+        # Looked for once they are inserted: their foreign key has waited for whoever holds the
+        # world, so a cancel is seen here, or comes later and finds them.
         asked = {one.attempt for one in new}
         canceled = activities.asked_to_end(tx, world, asked, CANCEL_REQUEST)
         for one in new:

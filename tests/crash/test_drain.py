@@ -79,6 +79,25 @@ def test_told_twice_it_hands_back_at_once(stack: Stack, waiting: str, number: in
     assert end_of(seen, 1) == ("released", "left to the next claim")
 
 
+def test_a_worker_under_nohup_outlives_its_terminal(stack: Stack) -> None:
+    """A signal that is ignored when it starts stays so: Celery would start itself anew."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        worker = stack.start_worker()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    stack.start_dispatcher()
+    first = stack.seen(stack.dispatch("echo 1 > b.py"))
+    stack.until(lambda: first.outcome == "done")
+
+    worker.tell_group(signal.SIGHUP)
+    second = stack.seen(stack.dispatch("echo 2 > b.py"))
+
+    stack.until(lambda: second.outcome == "done")
+    assert not worker.says("Restarting")
+    assert not worker.says("worker.draining")
+
+
 @pytest.mark.contract("Q06")
 def test_after_the_grace_another_worker_begins_it_at_once(stack: Stack, waiting: str) -> None:
     """What outlasts the grace is ended and released: nobody waits for its lease to run out."""

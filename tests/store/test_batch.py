@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -16,11 +17,12 @@ from fixtures.world import (
     catch_up,
 )
 
-from app.domain.digest import Json, canonical
+from app.domain.digest import Json, canonical, digest
+from app.domain.errors import FencepostError
 from app.domain.result import Observation, Outcome
 from app.store import results
 from app.store.engine import Store
-from app.store.schema import settlements
+from app.store.schema import settlements, staged_batches
 from app.transitions.stage import stage
 from app.transitions.tick import tick
 
@@ -48,3 +50,19 @@ def test_a_broken_batch_leaves_nothing_in_its_neighbours_tick(
     assert [row[1] for row in facts].count("AgentExecution") == 1
     catch_up(store, attempt.world)
     assert count(store, settlements) == 1
+
+
+@pytest.mark.contract("A05")
+def test_a_result_that_cannot_be_staged_keeps_no_other_waiting(
+    store: Store, worker_store: Store, attempt: Attempt
+) -> None:
+    """Handed over together with one that nobody recorded, the other is staged all the same."""
+    held = a_claim(store, worker_store, activity_of(store, attempt))
+    recorded = a_result(worker_store, held, author_observation())
+    unknown = replace(recorded, digest=digest(b"nobody recorded this"))
+
+    with pytest.raises(FencepostError):
+        stage(store, [unknown, recorded])
+
+    assert count(store, staged_batches) == 1
+    assert tick(store, attempt.world) == 1

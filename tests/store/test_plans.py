@@ -117,7 +117,9 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "deliveries.published_unclaimed": lambda tx: deliveries.published_unclaimed(
         tx, author.NAME, timedelta(seconds=5)
     ),
-    "outbox.next_in_turn": lambda tx: tx.execute(outbox.next_in_turn(author.NAME, 64)).all(),
+    "outbox.next_in_turn": lambda tx: tx.execute(
+        outbox.next_in_turn(), {"queue": author.NAME, "room": 64}
+    ).all(),
     "outbox.loads": lambda tx: outbox.loads(tx, {}),
     "outbox.queues_in_turn": outbox.queues_in_turn,
     "outbox.recall": outbox.recall,
