@@ -33,6 +33,7 @@ EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
     (ProviderError, FAILED),
     (DeliveryError, FAILED),
     (FencepostError, FAILED),
+    (OSError, FAILED),
     (click.ClickException, REFUSED),
 )
 
@@ -44,7 +45,7 @@ def ending(command: Callable[[], object]) -> int:
         sys.stdout.flush()  # while somebody may still be told that nobody reads
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns the one into the other
         return _nobody_reads()
     except BaseException as fault:  # noqa: BLE001  # the edge: every end is translated here
         return _told(fault)
@@ -75,6 +76,9 @@ def _told(fault: BaseException) -> int:
             _say(fault.format_message(), "usage", f"see `{where} --help`")
         case click.ClickException():
             _say(fault.format_message(), "usage", "see `fencepost --help`")
+        case OSError():
+            hint = "see that its folder is yours, and that the disk has room"
+            _say(f"this host refuses: {fault}", "host_failed", hint)
         case _:
             name = type(fault).__name__
             hint = "set FENCEPOST_DEBUG=1 to see where; please report it"

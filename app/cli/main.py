@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tasks": ("tasks", "List, show, move, dispatch and retry tasks."),
     "work-orders": ("work_orders", "Create, submit, approve, dispatch and show work orders."),
     "tokens": ("tokens", "Create, list and revoke the tokens by which others may ask."),
-    "worlds": ("worlds", "List worlds."),
+    "worlds": ("worlds", "List worlds, and set what they allow."),
     "database": ("database", "Bring the database up to date, or say what it needs."),
     "sql": ("sql", "Open psql by a login of the database."),
     "dispatcher": ("dispatcher", "Run the dispatcher in this process."),

@@ -42,7 +42,7 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         receipts = receipts_of(tx, seen)
         artifacts = artifacts_of(tx, world, attempt)
         repositories = repositories_seen(tx)
-        waits, waiting = waits_of(tx, world, attempt), waiting_told(tx, seen)
+        waits, waiting = waits_of(tx, world, attempt, seen.work_order), waiting_told(tx, seen)
     author = observations.get("author", {})
     request = observations.get("pull_request", {}).get("pull_request")
     candidate = _object(author.get("candidate"))

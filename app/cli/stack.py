@@ -13,6 +13,7 @@ from app.cli.logins import Logins
 from app.cli.parent import Role
 from app.config import Address, Settings
 from app.domain.errors import NotFound, SetupError
+from app.embedded import servers
 from app.kinds import registry
 from app.store import footing
 from app.store.engine import Store, open_store
@@ -89,6 +90,21 @@ def of_up(home: Path) -> Logins:
     if found is None:
         raise LoginsLost(f"{home} has no readable logins.json", hint="`fencepost down`, then `up`")
     return found
+
+
+def running(settings: Settings) -> Logins | None:
+    """The logins of the stack that runs in FENCEPOST_HOME, for one more role beside it."""
+    up = record.find_up(settings.home)
+    if up is not None and not up.embedded:
+        return of_up(settings.home)
+    one = servers.running(settings.home)
+    return None if one is None else Logins(one.app_url, one.worker_url, one.redis_url)
+
+
+def urls(database: str | None, redis: str | None) -> dict[str, str]:
+    """What a role is told of its servers."""
+    told = {"FENCEPOST_DATABASE_URL": database, "FENCEPOST_REDIS_URL": redis}
+    return {name: url for name, url in told.items() if url}
 
 
 def roles_of(settings: Settings, found: Logins, slots: int) -> list[Role]:

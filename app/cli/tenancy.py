@@ -19,10 +19,11 @@ def embedded(home: Path) -> Iterator[Addresses]:
     """
     prepare(home)
     with shared(home / "users.lock") as lock:
-        if servers.running(home) is None:
+        found = servers.noted(home)
+        if found is None:
             _mark(home).touch(mode=0o600)
         try:
-            yield servers.start(home)
+            yield found or servers.start(home)
         finally:
             if _mark(home).exists() and is_taken(lock):
                 stop(home)

@@ -9,18 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.broker.redis import workers_connected
-from app.cli import failing, report
+from app.cli import failing, report, waiting_told
 from app.cli.follow import Follower, News, follow
 from app.cli.interrupt import Interrupts
 from app.cli.order import Dispatched
 from app.cli.parent import Parent, last_words
 from app.cli.progress import Progress, Say
 from app.cli.shown import json_line
-from app.cli.waiting_told import words
 from app.domain.errors import DatabaseUnreachable, RedisUnreachable, SetupError, WrongState
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen
-from app.store.views.waiting import waits_of
 from app.transitions.cancel import cancel
 from app.transitions.change import LOCAL
 
@@ -57,6 +55,7 @@ class Watch:
     asked: float = 0.0
     said_queued: bool = False
     said_waits: str = ""
+    asked_why: float = field(default_factory=time.monotonic)
 
 
 def to_the_end(watch: Watch, *, as_json: bool) -> int:
@@ -149,18 +148,19 @@ def start_up(parent: Parent | None) -> float:
 
 
 def _waits(watch: Watch, seen: AttemptSeen) -> bool:
-    """Whether a step waits for a place; why is said once, and again when it changes."""
-    if not any(step.waits for step in seen.steps):
-        return False
+    """Whether a step waits for a place; why is said once, and again when it changes.
+
+    So is a paused queue, or a limit.
+    """
     now = time.monotonic()
-    if now - watch.asked >= _ASK_EVERY:
-        watch.asked = now
+    if now - watch.asked_why >= _ASK_EVERY:
+        watch.asked_why = now
         with watch.store.begin() as tx:
-            told = "; ".join(words(one) for one in waits_of(tx, seen.world, seen.id))
+            told = "; ".join(waiting_told.told(tx, seen, lasting=True).values())
         if told and told != watch.said_waits:
             watch.said_waits = told
             watch.shown.say(told, code="waits")
-    return True
+    return any(step.waits for step in seen.steps)
 
 
 def said_that_nobody_works(redis_url: str | None, say: Say) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import Any, cast
 
 from app.cli.shown import painted, plain
 from app.domain.board import WorkOrderState
@@ -48,6 +48,19 @@ def tell(seen: WorkOrderSeen) -> None:
         print(f"  {deed.at:%FT%TZ}  receipt {deed.tick}  {what}")
 
 
+def _step_lines(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A step, with everything in it that will run."""
+    needs = f" after {', '.join(step['needs'])}" if step.get("needs") else ""
+    when = f" when {step['when']}" if step.get("when") else ""
+    yield "step", f"{step['name']} ({step['kind']}){needs}{when}"
+    if step.get("command"):
+        yield "", f"runs {shlex.join(step['command'])}"
+    for check in step.get("checks") or []:
+        yield "", f"checks {check}"
+    for name, rule in (step.get("retry") or {}).items():
+        yield "", f"retries {name} {rule['attempts']} times"
+
+
 def _lines(said: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     """What the specification says, without what it leaves at its default."""
     yield "base", str(said["base"])
@@ -59,10 +72,11 @@ def _lines(said: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     if agent := cast("Mapping[str, str] | None", said["agent"]):
         yield "agent", f"{agent['name']}: {agent['prompt']}"
     yield "timeout", f"{said['timeout_s']} s, each check {said['check_timeout_s']} s"
-    workflow = cast("Mapping[str, list[Mapping[str, str]]] | None", said["workflow"])
+    workflow = cast("Mapping[str, Any] | None", said["workflow"])
+    if workflow:
+        yield "concurrency", f"{workflow.get('concurrency', 1)} steps at a time"
     for step in workflow["steps"] if workflow else []:
-        needs = f" after {', '.join(step['needs'])}" if step.get("needs") else ""
-        yield "step", f"{step['name']} ({step['kind']}){needs}"
+        yield from _step_lines(step)
     for name, bound in cast("Mapping[str, int | None]", said["budget"]).items():
         if bound is not None:
             yield "budget", f"{name} {bound}"

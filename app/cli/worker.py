@@ -9,11 +9,9 @@ from datetime import timedelta
 import click
 
 from app import config
-from app.cli import home, record, stack
+from app.cli import home, stack
 from app.cli.duration import DURATION
-from app.cli.logins import Logins
 from app.config import Settings
-from app.embedded import servers
 from app.kinds.registry import KINDS
 
 
@@ -51,18 +49,5 @@ def command(slots: int, kinds: tuple[str, ...], grace: timedelta | None) -> None
 
 def _logins(settings: Settings) -> dict[str, str]:
     """The URLs of the stack that runs here, where none were given."""
-    if settings.database_url is not None:
-        return {}
-    found = _running(settings)
-    if found is None or found.worker_url is None:
-        return {}
-    urls = {"FENCEPOST_DATABASE_URL": found.worker_url}
-    return urls | ({"FENCEPOST_REDIS_URL": found.redis_url} if found.redis_url else {})
-
-
-def _running(settings: Settings) -> Logins | None:
-    up = record.find_up(settings.home)
-    if up is not None and not up.embedded:
-        return stack.of_up(settings.home)
-    one = servers.running(settings.home)
-    return None if one is None else Logins(one.app_url, one.worker_url, one.redis_url)
+    found = None if settings.database_url is not None else stack.running(settings)
+    return {} if found is None else stack.urls(found.worker_url, found.redis_url)

@@ -77,6 +77,22 @@ def running(home: Path) -> Addresses | None:
         return None
 
 
+def noted(home: Path) -> Addresses | None:
+    """The addresses of the last start, if both processes live and Postgres answers.
+
+    A Valkey that hangs is noticed by whoever asks it: who only reads the database is not kept.
+    """
+    with explained(home):
+        where = place.locate(home)
+        passwords = password.load(where)
+        database, queue = postgres.running(where), valkey.running(where)
+        if passwords is None or database is None or queue is None:
+            return None
+        return (
+            addresses(database, queue, passwords) if postgres.answers(database, passwords) else None
+        )
+
+
 def alive(home: Path) -> tuple[Process, Process] | None:
     """The processes that the last start noted, if both live; nobody is asked, so it is cheap."""
     where = place.locate(home)

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from fixtures.command import Fencepost
 from fixtures.role import naming
 from fixtures.waiting import until
@@ -50,6 +51,22 @@ def test_a_run_outlives_its_servers(own: Fencepost, repository: Path, after: Aft
     assert told.count("the database does not answer") == told.count("the database answers again")
     assert told.count("the database does not answer") <= 1
     assert naming(own.home) == {}
+
+
+@pytest.mark.contract("Q11")
+def test_a_frozen_valkey_keeps_no_reader_waiting(own: Fencepost) -> None:
+    """Whoever only reads the database is answered; `status` says that Redis does not answer."""
+    assert own("up", "--detach").code == 0
+    both = servers.alive(own.home)
+    assert both is not None
+    os.kill(both[1].pid, signal.SIGSTOP)
+    try:
+        listed, status = own("attempts", "list"), own("status")
+    finally:
+        os.kill(both[1].pid, signal.SIGCONT)
+
+    assert (listed.code, status.code) == (0, 0), listed.err + status.err
+    assert "Postgres answers, Redis does not" in status.out
 
 
 def test_roles_learn_a_new_address(own: Fencepost) -> None:

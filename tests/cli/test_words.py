@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -72,6 +73,7 @@ def test_nothing_shown_can_steer_the_terminal() -> None:
         (GitFailed("x"), 1),
         (click.UsageError("x"), 2),
         (KeyboardInterrupt(), 130),
+        (PermissionError(13, "x", "up.lock"), 1),
         (ZeroDivisionError("x"), 70),
     ],
 )
@@ -144,3 +146,17 @@ def test_a_lesser_login_is_the_same_database() -> None:
 
 def _descendants(kind: type[FencepostError]) -> list[type[FencepostError]]:
     return [one for child in kind.__subclasses__() for one in (child, *_descendants(child))]
+
+
+def test_a_reader_that_left_is_no_fault() -> None:
+    """`fencepost attempts list | true` fails quietly, whichever way click tells of it."""
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "--help"],
+        stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (1, "")

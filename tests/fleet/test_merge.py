@@ -8,6 +8,7 @@ from fixtures.world import Attempt
 
 from app.repository import requests
 from app.repository.mirror import Mirror
+from app.store import board
 from app.store.views.waiting import waits_of
 from app.transitions.change import LOCAL
 from app.transitions.dispatch import dispatch
@@ -21,7 +22,8 @@ def test_the_next_writer_begins_when_the_request_is_merged(stack: Stack) -> None
     stack.until(lambda: stack.seen(first).outcome == "done")
 
     with stack.store.begin() as tx:
-        (wait,) = waits_of(tx, stack.world, second.id)
+        order = board.task(tx, stack.world, second.task).work_order
+        (wait,) = waits_of(tx, stack.world, second.id, order)
     assert (wait.step, wait.bound, wait.base) == ("author", "merge", "main")
     assert [(one.attempt, one.request) for one in wait.writers] == [(first.id, 1)]
     assert (stack.count("one"), stack.count("two")) == (1, 0)
