@@ -6,11 +6,10 @@ import click
 
 from app import config
 from app.cli import stack
-from app.cli.acting import allowed
+from app.cli.asked import asked
 from app.cli.base import base_of
 from app.cli.report import summary, tell
 from app.cli.shown import age, as_json, listing, plain, short
-from app.domain.identity import WorldId
 from app.store.engine import Store
 from app.store.views.attempt import attempt_seen
 from app.store.views.finding import Found, find
@@ -67,16 +66,13 @@ def show(attempt: str, in_full: bool) -> None:
 @click.option("--reason", default="asked for at the command line")
 def cancel(attempt: str, reason: str) -> None:
     """Ask that nothing of an attempt starts any more; what runs is ended and closed."""
-    settings = config.read()
-    with stack.opened(settings) as store:
-        found = _found(store, attempt)
-        actor = allowed(store, settings, "cancel", found.world)
-        cancel_attempt(store, WorldId(found.world), actor, found.id, reason)
-        with store.begin() as tx:
-            seen = attempt_seen(tx, found.world, found.id)
+    with asked("attempt", attempt, "cancel") as one:
+        cancel_attempt(one.store, one.world, one.actor, one.id, reason)
+        with one.store.begin() as tx:
+            seen = attempt_seen(tx, one.world, one.id)
     how = f"it ended: {seen.outcome}" if seen.ended_at else "a worker closes it"
-    print(f"asked {found.id} to stop; {how}")
-    print(f"next: fencepost attempts show {found.id}")
+    print(f"asked {one.id} to stop; {how}")
+    print(f"next: fencepost attempts show {one.id}")
 
 
 @command.command()
@@ -86,15 +82,13 @@ def cancel(attempt: str, reason: str) -> None:
 @click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
 def retry(attempt: str, reason: str, key: str | None, in_full: bool) -> None:
     """Begin another attempt of the task whose latest attempt, this one, failed."""
-    settings = config.read()
-    with stack.opened(settings) as store:
-        found = _found(store, attempt)
-        world = WorldId(found.world)
-        with store.begin() as tx:
-            task = attempt_seen(tx, world, found.id).task
-        base = base_of(store, settings.home, world, task)
-        actor = allowed(store, settings, "retry", world)
-        new = retry_task(store, world, actor, task, base, reason, attempt=found.id, key=key)
+    with asked("attempt", attempt, "retry") as one:
+        with one.store.begin() as tx:
+            task = attempt_seen(tx, one.world, one.id).task
+        base = base_of(one.store, one.home, one.world, task)
+        new = retry_task(
+            one.store, one.world, one.actor, task, base, reason, attempt=one.id, key=key
+        )
     if in_full:
         return as_json({"attempt": new, "task": task})
     print(new)
@@ -107,13 +101,10 @@ def retry(attempt: str, reason: str, key: str | None, in_full: bool) -> None:
 @click.option("--key", help="Asking again under this key does nothing twice.")
 def pause(attempt: str, reason: str, key: str | None) -> None:
     """Start no further step of an attempt; what runs goes on."""
-    settings = config.read()
-    with stack.opened(settings) as store:
-        found = _found(store, attempt)
-        actor = allowed(store, settings, "pause", found.world)
-        pause_attempt(store, WorldId(found.world), actor, found.id, reason, key=key)
-    print(f"paused {found.id}")
-    print(f"next: fencepost attempts resume {found.id} --reason WHY")
+    with asked("attempt", attempt, "pause") as one:
+        pause_attempt(one.store, one.world, one.actor, one.id, reason, key=key)
+    print(f"paused {one.id}")
+    print(f"next: fencepost attempts resume {one.id} --reason WHY")
 
 
 @command.command()
@@ -122,13 +113,10 @@ def pause(attempt: str, reason: str, key: str | None) -> None:
 @click.option("--key", help="Asking again under this key does nothing twice.")
 def resume(attempt: str, reason: str, key: str | None) -> None:
     """Let a paused attempt go on."""
-    settings = config.read()
-    with stack.opened(settings) as store:
-        found = _found(store, attempt)
-        actor = allowed(store, settings, "resume", found.world)
-        resume_attempt(store, WorldId(found.world), actor, found.id, reason, key=key)
-    print(f"resumed {found.id}")
-    print(f"next: fencepost attempts show {found.id}")
+    with asked("attempt", attempt, "resume") as one:
+        resume_attempt(one.store, one.world, one.actor, one.id, reason, key=key)
+    print(f"resumed {one.id}")
+    print(f"next: fencepost attempts show {one.id}")
 
 
 def _found(store: Store, prefix: str) -> Found:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.spinner import Spinner
 from rich.text import Text
 
 from app.cli.follow import News
 from app.cli.shown import elapsed, json_line, plain
 from app.cli.telling import journal_sentence, output_lines, sentence
+from app.cli.voice import JsonVoice, LineVoice, LiveVoice, fitting
 from app.store.views.attempt import AttemptSeen
 from app.store.views.story import Entry
 
@@ -55,7 +55,7 @@ class Progress(Protocol):
         """Nothing more comes; what is printed next stands by itself."""
 
 
-class Lines:
+class Lines(LineVoice):
     """One line for each thing, on standard error."""
 
     def show(self, seen: AttemptSeen, news: list[News]) -> None:
@@ -64,15 +64,8 @@ class Lines:
             for line in lines_of(seen, one):
                 print(line, file=sys.stderr, flush=True)
 
-    def say(self, line: str, **facts: object) -> None:
-        """Print it."""
-        print(line, file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-class JsonLines:
+class JsonLines(JsonVoice):
     """One object for each thing, on standard output."""
 
     def show(self, seen: AttemptSeen, news: list[News]) -> None:
@@ -87,19 +80,9 @@ class JsonLines:
                  "value": value}
             )  # fmt: skip
 
-    def say(self, line: str, **facts: object) -> None:
-        """Print it as an event of its own."""
-        json_line({"type": "message", "text": line, **facts})
 
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-class Terminal:
+class Terminal(LiveVoice):
     """Lines that scroll, above the steps as they stand."""
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
 
     def show(self, seen: AttemptSeen, news: list[News]) -> None:
         """Print what is new, and draw the steps again."""
@@ -108,39 +91,10 @@ class Terminal:
                 self._live.console.print(Text(line))
         self._live.update(_panel(seen))
 
-    def say(self, line: str, **facts: object) -> None:
-        """Print it above the steps."""
-        self._live.console.print(Text(line))
 
-    def close(self) -> None:
-        """Take the steps away."""
-        self._live.stop()
-
-
-@contextmanager
-def progress(*, as_json: bool) -> Iterator[Progress]:
+def progress(*, as_json: bool) -> AbstractContextManager[Progress]:
     """Whoever fits: programs, a terminal, or a file."""
-    if as_json:
-        yield JsonLines()
-    elif not sys.stderr.isatty():
-        yield Lines()
-    else:
-        with drawing() as live:
-            yield Terminal(live)
-
-
-@contextmanager
-def drawing() -> Iterator[Live]:
-    """The lower end of a terminal, on which what stands there is drawn again and again."""
-    console = Console(stderr=True, highlight=False)
-    with Live(
-        console=console,
-        transient=True,
-        refresh_per_second=8,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    ) as live:
-        yield live
+    return fitting(JsonLines, Lines, Terminal, as_json=as_json)
 
 
 def lines_of(seen: AttemptSeen, news: News) -> list[str]:

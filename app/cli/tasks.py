@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from app import config
 from app.cli import stack
-from app.cli.acting import allowed
+from app.cli.asked import asked
 from app.cli.base import base_of
 from app.cli.shown import age, as_json, listing, plain, short
 from app.cli.task_told import tell
 from app.domain.board import Column
-from app.domain.identity import WorldId
-from app.store.engine import Store
 from app.store.views.finding import find
 from app.store.views.listing import tasks_listed
 from app.store.views.task import task_seen
@@ -69,8 +64,8 @@ def list_(in_full: bool) -> None:
 @click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
 def show(task: str, in_full: bool) -> None:
     """Show a task: its card, its children and attempts, and everything that was done to it."""
-    with _asked(task, "look") as one, one.store.begin() as tx:
-        seen = task_seen(tx, one.world, one.task)
+    with asked("task", task, "look") as one, one.store.begin() as tx:
+        seen = task_seen(tx, one.world, one.id)
     return as_json(seen) if in_full else tell(seen)
 
 
@@ -81,9 +76,9 @@ def show(task: str, in_full: bool) -> None:
 @_verb
 def move(task: str, column: str, reason: str, key: str | None, in_full: bool) -> None:
     """Hang a card in another column."""
-    with _asked(task, "move") as one:
-        move_task(one.store, one.world, one.actor, one.task, Column(column), reason, key=key)
-    _done({"task": one.task, "column": column}, f"tasks show {one.task}", in_full=in_full)
+    with asked("task", task, "move") as one:
+        move_task(one.store, one.world, one.actor, one.id, Column(column), reason, key=key)
+    _done({"task": one.id, "column": column}, f"tasks show {one.id}", in_full=in_full)
 
 
 @command.command(name="add-child")
@@ -97,12 +92,12 @@ def add_child(
     in_full: bool,
 ) -> None:  # fmt: skip
     """Add a child to a task: a card of the same work order, in the inbox."""
-    with _asked(parent, "add_child") as one:
+    with asked("task", parent, "add_child") as one:
         child = add_child_to(
-            one.store, one.world, one.actor, one.task, title, reason, canonical=canonical, key=key
+            one.store, one.world, one.actor, one.id, title, reason, canonical=canonical, key=key
         )
     then = f"tasks move {child} ready --reason WHY"
-    _done({"task": child, "parent": one.task}, then, in_full=in_full)
+    _done({"task": child, "parent": one.id}, then, in_full=in_full)
 
 
 @command.command()
@@ -114,15 +109,15 @@ def dispatch(
     task: str, work_order: str | None, reason: str | None, key: str | None, in_full: bool
 ) -> None:
     """Begin a task's first attempt, from its base's newest commit."""
-    with _asked(task, "dispatch") as one:
+    with asked("task", task, "dispatch") as one:
         if work_order is not None:
             with one.store.begin() as tx:
                 work_order = find(tx, work_order, "work order").id
-        base = base_of(one.store, one.home, one.world, one.task)
+        base = base_of(one.store, one.home, one.world, one.id)
         attempt = dispatch_task(
-            one.store, one.world, one.actor, one.task, base, reason, work_order=work_order, key=key
+            one.store, one.world, one.actor, one.id, base, reason, work_order=work_order, key=key
         )
-    _done({"attempt": attempt, "task": one.task}, f"logs {attempt} --follow", in_full=in_full)
+    _done({"attempt": attempt, "task": one.id}, f"logs {attempt} --follow", in_full=in_full)
 
 
 @command.command()
@@ -131,32 +126,10 @@ def dispatch(
 @_verb
 def retry(task: str, reason: str, key: str | None, in_full: bool) -> None:
     """Begin another attempt of a task whose latest one failed."""
-    with _asked(task, "retry") as one:
-        base = base_of(one.store, one.home, one.world, one.task)
-        attempt = retry_task(one.store, one.world, one.actor, one.task, base, reason, key=key)
-    _done({"attempt": attempt, "task": one.task}, f"logs {attempt} --follow", in_full=in_full)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A task that was named, and by whom."""
-
-    store: Store
-    home: Path
-    world: WorldId
-    task: str
-    actor: str
-
-
-@contextmanager
-def _asked(prefix: str, verb: str) -> Iterator[_Asked]:
-    """The task whose id begins so, for somebody who may do this to it."""
-    settings = config.read()
-    with stack.opened(settings) as store:
-        with store.begin() as tx:
-            found = find(tx, prefix, "task")
-        actor = allowed(store, settings, verb, found.world)
-        yield _Asked(store, settings.home, WorldId(found.world), found.id, actor)
+    with asked("task", task, "retry") as one:
+        base = base_of(one.store, one.home, one.world, one.id)
+        attempt = retry_task(one.store, one.world, one.actor, one.id, base, reason, key=key)
+    _done({"attempt": attempt, "task": one.id}, f"logs {attempt} --follow", in_full=in_full)
 
 
 def _done(made: dict[str, str], then: str, *, in_full: bool) -> None:

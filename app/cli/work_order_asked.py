@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import click
 
-from app import config
-from app.cli import stack
-from app.cli.acting import allowed
+from app.cli.asked import Asked
+from app.cli.asked import asked as asked_for
 from app.cli.shown import as_json
 from app.cli.work_order_told import then
 from app.domain.identity import WorldId
 from app.store.engine import Store
-from app.store.views.finding import find
 from app.store.views.work_order import work_order_seen
 
 Decorated = Callable[..., Any]
@@ -36,26 +32,9 @@ def why(*, required: bool = False) -> Callable[[Decorated], Decorated]:
     return click.option("--reason", required=required, help="Why; it is kept.")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A work order that was named, and by whom."""
-
-    store: Store
-    home: Path
-    world: WorldId
-    id: str
-    actor: str
-
-
-@contextmanager
-def asked(prefix: str, verb: str) -> Iterator[Asked]:
+def asked(prefix: str, verb: str) -> AbstractContextManager[Asked]:
     """The work order whose id begins so, for somebody who may do this to it."""
-    settings = config.read()
-    with stack.opened(settings) as store:
-        with store.begin() as tx:
-            found = find(tx, prefix, "work order")
-        actor = allowed(store, settings, verb, found.world)
-        yield Asked(store, settings.home, WorldId(found.world), found.id, actor)
+    return asked_for("work order", prefix, verb)
 
 
 def done(store: Store, world: WorldId, work_order: str, *, in_full: bool) -> None:

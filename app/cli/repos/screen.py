@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
@@ -16,10 +15,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.progress import drawing
 from app.cli.repos.entry import Entry, Standing
 from app.cli.repos.rate import Rate
 from app.cli.shown import elapsed, json_line, plain
+from app.cli.voice import JsonVoice, LineVoice, LiveVoice, fitting
 
 _HEAD = 6  #: lines of a terminal that are not for the table
 _WIDEST = 100
@@ -48,7 +47,7 @@ class Screen(Protocol):
         """Nothing more comes; what is printed next stands by itself."""
 
 
-class Lines:
+class Lines(LineVoice):
     """One line for each thing, on standard error."""
 
     def __init__(self) -> None:
@@ -67,18 +66,11 @@ class Lines:
             more = f"  ({totals(entries, self._rate)})" if is_end else ""
             self.say(f"{self._time():>9}  {entry.name:<24}  {words(entry)}{more}")
 
-    def say(self, line: str, **facts: object) -> None:
-        """Print it."""
-        print(line, file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """Nothing to do."""
-
     def _time(self) -> str:
         return elapsed(timedelta(seconds=time.monotonic() - self._began))
 
 
-class JsonLines:
+class JsonLines(JsonVoice):
     """One object for each thing, on standard output."""
 
     def show(self, entries: Sequence[Entry]) -> None:
@@ -87,19 +79,12 @@ class JsonLines:
             if entry.standing is not Standing.TO_COME and is_news(entry):
                 json_line({"type": "repository", **facts_of(entry)})
 
-    def say(self, line: str, **facts: object) -> None:
-        """Print it as an event of its own."""
-        json_line({"type": "message", "text": line, **facts})
 
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-class Terminal:
+class Terminal(LiveVoice):
     """What ended scrolls by, above a table of what is under way."""
 
     def __init__(self, live: Live) -> None:
-        self._live = live
+        super().__init__(live)
         self._rate = Rate()
         self._spinner = Spinner("dots")
 
@@ -116,25 +101,10 @@ class Terminal:
         room = max(3, self._live.console.height - _HEAD)
         self._live.update(Group(self._spinner, *_table(entries, room)))
 
-    def say(self, line: str, **facts: object) -> None:
-        """Print it above the table."""
-        self._live.console.print(Text(line))
 
-    def close(self) -> None:
-        """Take the table away."""
-        self._live.stop()
-
-
-@contextmanager
-def screen(*, as_json: bool) -> Iterator[Screen]:
+def screen(*, as_json: bool) -> AbstractContextManager[Screen]:
     """Whoever fits: programs, a terminal, or a file."""
-    if as_json:
-        yield JsonLines()
-    elif not sys.stderr.isatty():
-        yield Lines()
-    else:
-        with drawing() as live:
-            yield Terminal(live)
+    return fitting(JsonLines, Lines, Terminal, as_json=as_json)
 
 
 def is_news(entry: Entry) -> bool:
