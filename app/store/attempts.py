@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from sqlalchemy import Row, insert, select, update
 
-from app.domain.board import AttemptOutcome, GateOpened, StepDispatched, StepEnded, StepState
+from app.domain.board import GateOpened, StepState
 from app.domain.bounds import Bound
-from app.domain.digest import Json, canonical, digest, parse
+from app.domain.digest import Json, parse
 from app.domain.errors import NotFound
 from app.domain.identity import WorldId
 from app.domain.result import Outcome
@@ -19,8 +19,6 @@ from app.store.schema import attempts, gates, steps
 from app.workflow.progress import Came, Waits
 
 AttemptRow: TypeAlias = Row[tuple[object, ...]]
-
-_WAITS_NO_MORE = {"waits_for": None, "waits_at": None, "waits_since": None}
 
 
 def latest(tx: Tx, world: WorldId, task_id: str) -> Row[tuple[object, ...]] | None:
@@ -39,53 +37,6 @@ def get(tx: Tx, world: WorldId, attempt_id: str) -> AttemptRow:
     if row is None:
         raise NotFound(f"no attempt {attempt_id}")
     return row
-
-
-def add(
-    tx: Tx, world: WorldId, tick: int, attempt_id: str, task_id: str, number: int, workflow: bytes,
-    actor: str, reason: str | None,
-) -> None:  # fmt: skip
-    """Append an attempt; a second active one of the task is ActiveAttempt."""
-    tx.execute(
-        insert(attempts).values(
-            world_id=world, attempt_id=attempt_id, task_id=task_id, number=number, retry=number - 1,
-            workflow=workflow, workflow_digest=digest(workflow), tick=tick,
-            actor=actor, reason=reason,
-        )
-    )  # fmt: skip
-
-
-def add_steps(tx: Tx, world: WorldId, attempt_id: str, named: list[tuple[str, str]]) -> None:
-    """Append an attempt's steps, (name, kind) in order."""
-    tx.execute(
-        insert(steps),
-        [
-            {"world_id": world, "attempt_id": attempt_id, "name": name, "kind": kind,
-             "position": position, "state": StepState.PENDING}
-            for position, (name, kind) in enumerate(named, 1)
-        ],
-    )  # fmt: skip
-
-
-def dispatch_step(tx: Tx, world: WorldId, step: StepDispatched) -> None:
-    """Name the activity that a step has become."""
-    tx.execute(
-        update(steps).where(steps.c.world_id == world, steps.c.attempt_id == step.attempt)
-        .where(steps.c.name == step.step)
-        .values(state=StepState.DISPATCHED, activity_id=step.activity, **_WAITS_NO_MORE)
-    )  # fmt: skip
-
-
-def end_step(tx: Tx, world: WorldId, ended: StepEnded) -> None:
-    """Say that a step is over, how, and with which outputs."""
-    tx.execute(
-        update(steps).where(steps.c.world_id == world, steps.c.attempt_id == ended.attempt)
-        .where(steps.c.name == ended.step)
-        .values(
-            state=ended.state, outcome=ended.outcome, outputs=canonical(ended.outputs),
-            **_WAITS_NO_MORE,
-        )
-    )  # fmt: skip
 
 
 def open_gate(tx: Tx, world: WorldId, tick: int, gate: GateOpened) -> None:
@@ -112,20 +63,6 @@ def decide_gate(
     return done.scalar() is not None
 
 
-def end(tx: Tx, world: WorldId, attempt_id: str, outcome: AttemptOutcome) -> None:
-    """End an attempt and turn its unfinished steps into `skipped`, together (O05)."""
-    tx.execute(
-        update(attempts).where(attempts.c.world_id == world, attempts.c.attempt_id == attempt_id)
-        .where(attempts.c.ended_at.is_(None))
-        .values(ended_at=clock.now(), outcome=outcome)
-    )  # fmt: skip
-    tx.execute(
-        update(steps).where(steps.c.world_id == world, steps.c.attempt_id == attempt_id)
-        .where(steps.c.state.in_([StepState.PENDING, StepState.DISPATCHED]))
-        .values(state=StepState.SKIPPED, **_WAITS_NO_MORE)
-    )  # fmt: skip
-
-
 def step_rows(tx: Tx, world: WorldId, attempt_id: str) -> list[Row[tuple[object, ...]]]:
     """An attempt's steps in order."""
     return list(
@@ -136,14 +73,11 @@ def step_rows(tx: Tx, world: WorldId, attempt_id: str) -> list[Row[tuple[object,
     )  # fmt: skip
 
 
-def came(tx: Tx, world: WorldId, attempt_id: str) -> dict[str, Came]:
-    """How far each step of an attempt has come."""
-    return {
-        row.name: Came(
-            StepState(row.state),
-            Outcome(row.outcome) if row.outcome else None,
-            cast("Mapping[str, Json]", parse(row.outputs)) if row.outputs else {},
-            Waits(Bound(row.waits_for), row.waits_at, row.waits_since) if row.waits_for else None,
-        )
-        for row in step_rows(tx, world, attempt_id)
-    }
+def came_from(row: Row[tuple[Any, ...]]) -> Came:
+    """How far the step of a row has come."""
+    return Came(
+        StepState(row.state),
+        Outcome(row.outcome) if row.outcome else None,
+        cast("Mapping[str, Json]", parse(row.outputs)) if row.outputs else {},
+        Waits(Bound(row.waits_for), row.waits_at, row.waits_since) if row.waits_for else None,
+    )

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    bindparam,
+    insert,
+    select,
+    true,
+    update,
+)
 
 from app.domain.board import (
     Column,
@@ -16,7 +26,7 @@ from app.domain.digest import Digest, Json, parse
 from app.domain.errors import NotFound, TaskOfAnotherWorld
 from app.domain.identity import EntityId, WorldId
 from app.store.engine import Tx
-from app.store.schema import repositories, tasks, work_orders
+from app.store.schema import attempts, repositories, tasks, work_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +105,14 @@ def add_repository(tx: Tx, world: WorldId, tick: int, new: Repository) -> None:
 def work_order(tx: Tx, world: WorldId, order_id: str) -> WorkOrder:
     """A work order; NotFound."""
     row = tx.execute(
-        select(work_orders)
+        select(*_of_order())
         .where(work_orders.c.world_id == world, work_orders.c.work_order_id == order_id)
     ).one_or_none()  # fmt: skip
     if row is None:
         raise NotFound(
             f"no work order {order_id}", hint="list what there is: `fencepost work-orders list`"
         )
-    specification = cast("Mapping[str, Json]", parse(row.bytes))
-    return WorkOrder(
-        row.work_order_id, row.repository_id, row.title, specification, row.digest,
-        WorkOrderState(row.state), row.author, row.second_person, row.approved_digest,
-        row.approved_by, EntityId(row.entity_id),
-    )  # fmt: skip
+    return _order_from(row)
 
 
 def set_work_order_state(
@@ -141,13 +146,43 @@ def task(tx: Tx, world: WorldId, task_id: str) -> Task:
         select(tasks).where(tasks.c.world_id == world, tasks.c.task_id == task_id)
     ).one_or_none()
     if row is None:
-        if tx.execute(select(tasks.c.task_id).where(tasks.c.task_id == task_id)).first():
-            raise TaskOfAnotherWorld(f"task {task_id} belongs to another world")
-        raise NotFound(f"no task {task_id}", hint="list what there is: `fencepost tasks list`")
+        raise _no_task(tx, task_id)
+    return task_from(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A task with all that decides whether it may be dispatched."""
+
+    task: Task
+    order: WorkOrder
+    repository: Repository
+    canonical_child: str | None
+    latest: Row[Any] | None  #: attempt_id, number and outcome of its newest attempt
+
+
+def laid(tx: Tx, world: WorldId, task_id: str) -> Laid:
+    """A task as a dispatch needs it, by one question; refused as `task` does."""
+    row = tx.execute(_laid(), {"world": world, "task": task_id}).one_or_none()
+    if row is None:
+        raise _no_task(tx, task_id)
+    repository = Repository(row.repository_id, row.repository_name, row.url, row.forge)
+    latest = None if row.attempt_id is None else row
+    return Laid(task_from(row), _order_from(row), repository, row.child, latest)
+
+
+def task_from(row: Row[Any]) -> Task:
+    """The card of a row."""
     return Task(
         row.task_id, row.work_order_id, EntityId(row.entity_id), Column(row.board_column),
         row.title, row.parent_id, row.canonical,
     )  # fmt: skip
+
+
+def _no_task(tx: Tx, task_id: str) -> NotFound | TaskOfAnotherWorld:
+    if tx.execute(select(tasks.c.task_id).where(tasks.c.task_id == task_id)).first():
+        return TaskOfAnotherWorld(f"task {task_id} belongs to another world")
+    return NotFound(f"no task {task_id}", hint="list what there is: `fencepost tasks list`")
 
 
 def canonical_child(tx: Tx, world: WorldId, task_id: str) -> str | None:
@@ -164,4 +199,53 @@ def move_task(tx: Tx, world: WorldId, task_id: str, column: Column) -> None:
     tx.execute(
         update(tasks).where(tasks.c.world_id == world, tasks.c.task_id == task_id)
         .values(board_column=column)
+    )  # fmt: skip
+
+
+def _order_from(row: Row[Any]) -> WorkOrder:
+    specification = cast("Mapping[str, Json]", parse(row.bytes))
+    return WorkOrder(
+        row.work_order_id, row.repository_id, row.order_title, specification, row.digest,
+        WorkOrderState(row.state), row.author, row.second_person, row.approved_digest,
+        row.approved_by, EntityId(row.order_entity),
+    )  # fmt: skip
+
+
+def _of_order() -> list[ColumnElement[Any]]:
+    """The columns of a work order, by names that a task's do not have."""
+    order = work_orders.c
+    return [
+        order.work_order_id, order.repository_id, order.title.label("order_title"), order.bytes,
+        order.digest, order.state, order.author, order.second_person, order.approved_digest,
+        order.approved_by, order.entity_id.label("order_entity"),
+    ]  # fmt: skip
+
+
+@functools.cache
+def _laid() -> Select[Any]:
+    children = tasks.alias("children")
+    child = (
+        select(children.c.task_id)
+        .where(children.c.world_id == tasks.c.world_id)
+        .where(children.c.parent_id == tasks.c.task_id, children.c.canonical)
+        .scalar_subquery()
+    )
+    newest = (
+        select(attempts.c.attempt_id, attempts.c.number, attempts.c.outcome)
+        .where(attempts.c.world_id == tasks.c.world_id, attempts.c.task_id == tasks.c.task_id)
+        .order_by(attempts.c.number.desc()).limit(1).lateral()
+    )  # fmt: skip
+    same = work_orders.c.world_id == tasks.c.world_id
+    known = repositories.c.world_id == work_orders.c.world_id
+    return (
+        select(
+            tasks.c.task_id, tasks.c.entity_id, tasks.c.board_column, tasks.c.title,
+            tasks.c.parent_id, tasks.c.canonical, *_of_order(), child.label("child"),
+            repositories.c.name.label("repository_name"), repositories.c.url, repositories.c.forge,
+            newest.c.attempt_id, newest.c.number, newest.c.outcome,
+        )
+        .join(work_orders, same & (work_orders.c.work_order_id == tasks.c.work_order_id))
+        .join(repositories, known & (repositories.c.repository_id == work_orders.c.repository_id))
+        .outerjoin(newest, true())
+        .where(tasks.c.world_id == bindparam("world"), tasks.c.task_id == bindparam("task"))
     )  # fmt: skip

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from app.domain import errors
@@ -21,6 +23,7 @@ Tx = Connection
 STATEMENT_TIMEOUT = timedelta(seconds=5)
 TRANSACTION_TIMEOUT = timedelta(seconds=6)
 IDLE_TIMEOUT = timedelta(seconds=3)
+RESTED = 1.0  #: seconds without use, after which a connection may have died unnoticed
 
 _REFUSALS: dict[str, type[errors.Refused]] = {
     "ZF001": errors.StaleFence,
@@ -85,7 +88,6 @@ def open_engine(url: str, *, name: str, connections: int = 4, timeouts: bool = T
         pool_size=connections,
         max_overflow=0,
         pool_timeout=30,
-        pool_pre_ping=True,
         isolation_level="READ COMMITTED",
         connect_args={
             "application_name": name,
@@ -98,6 +100,8 @@ def open_engine(url: str, *, name: str, connections: int = 4, timeouts: bool = T
     )
     if timeouts:
         event.listen(engine, "connect", _set_timeouts)
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", _doubt_rested)
     return engine
 
 
@@ -120,6 +124,29 @@ def _with_driver(url: str) -> str:
     if parsed.drivername in ("postgres", "postgresql"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     return parsed.render_as_string(hide_password=False)
+
+
+def _note_use(connection: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _doubt_rested(connection: Any, record: Any, proxy: Any) -> None:
+    """Ask a connection that has rested whether it still lives; one just used is not asked again.
+
+    A dead one is replaced. One that dies between two uses fails as it would in mid-transaction.
+    """
+    used = record.info.get("used")  # nothing of one that was made just now
+    if used is not None and time.monotonic() - used > RESTED and not _lives(connection):
+        raise DisconnectionError
+
+
+def _lives(connection: Any) -> bool:
+    try:
+        connection.execute("")
+        connection.rollback()
+    except psycopg.Error:
+        return False
+    return True
 
 
 def _set_timeouts(connection: Any, record: Any) -> None:

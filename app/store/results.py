@@ -96,6 +96,7 @@ class StagedBatch:
     """A batch that waits for the next tick, with the activity's request and what was observed."""
 
     result: ResultRef
+    attempt: str
     request: bytes
     observation: bytes
 
@@ -108,7 +109,10 @@ def worlds_with_batches(tx: Tx) -> list[WorldId]:
 def waiting_batches(tx: Tx, world: WorldId, limit: int = 50) -> list[StagedBatch]:
     """A world's batches that no tick has consumed; the world's row is locked already."""
     rows = tx.execute(_waiting_batches(), {"world": world, "most": limit})
-    return [StagedBatch(_reference(row), bytes(row.request), bytes(row.bytes)) for row in rows]
+    return [
+        StagedBatch(_reference(row), row.attempt_id, bytes(row.request), bytes(row.bytes))
+        for row in rows
+    ]
 
 
 def consume(tx: Tx, those: Sequence[ResultRef], tick: int) -> None:
@@ -188,7 +192,7 @@ def _waiting_batches() -> Select[Any]:
     return (
         select(
             *own, results.c.fence, results.c.digest, results.c.outcome,
-            activities.c.request, payloads.c.bytes,
+            activities.c.attempt_id, activities.c.request, payloads.c.bytes,
         )
         .join(results, _same_activity(results))
         .join(activities, _same_activity(activities))

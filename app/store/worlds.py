@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, Select, bindparam, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -15,7 +16,7 @@ from app.domain.errors import NotFound
 from app.domain.identity import EntityId, WorldId
 from app.domain.world import Fact, Mutations
 from app.store.engine import Tx
-from app.store.schema import entities, facts, receipts, relations, worlds
+from app.store.schema import facts, relations, worlds
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,7 @@ def named(tx: Tx, name: str) -> WorldId:
 
 def lock(tx: Tx, world: WorldId) -> WorldRow:
     """The world's row, held until the transaction ends: one tick at a time."""
-    row = tx.execute(
-        select(worlds).where(worlds.c.world_id == world).with_for_update()
-    ).one_or_none()
+    row = tx.execute(_locked(), {"world": world}).one_or_none()
     if row is None:
         raise NotFound(f"no world {world}")
     settings = cast("Mapping[str, Json]", parse(row.settings))
@@ -89,28 +88,48 @@ def commit_tick(
 ) -> Receipt:
     """Write a tick's receipt and everything that it makes visible."""
     tick, own = row.tick + 1, digest(receipt)
+    facts_added, edges = added.facts, added.relations
     tx.execute(
-        insert(receipts).values(
-            world_id=row.world, tick=tick, verb=verb, actor=actor, bytes=receipt, digest=own,
-            previous=row.last,
-        )
-    )  # fmt: skip
-    place = {"world_id": row.world, "tick": tick}
-    if added.entities:
-        tx.execute(insert(entities), [{**place, "entity_id": e} for e in added.entities])
-    if added.facts:
-        tx.execute(insert(facts), [{**place, **_fact_columns(fact)} for fact in added.facts])
-    if added.relations:
-        edges = [
-            {**place, "source": r.source, "relation": r.name, "target": r.target}
-            for r in added.relations
-        ]
-        tx.execute(insert(relations), edges)
-    tx.execute(
-        update(worlds).where(worlds.c.world_id == row.world)
-        .values(tick=tick, entity_sequence=sequence, receipt_digest=own)
+        _COMMIT,
+        {
+            "world": row.world, "tick": tick, "verb": verb, "actor": actor, "bytes": receipt,
+            "own": bytes.fromhex(own), "previous": bytes.fromhex(row.last) if row.last else None,
+            "sequence": sequence, "entities": added.entities,
+            "of": [one.entity for one in facts_added],
+            "components": [one.component for one in facts_added],
+            "versions": [one.version for one in facts_added],
+            "values": [one.bytes for one in facts_added],
+            "digests": [bytes.fromhex(one.digest) for one in facts_added],
+            "sources": [one.source for one in edges], "names": [one.name for one in edges],
+            "targets": [one.target for one in edges],
+        },
     )  # fmt: skip
     return Receipt(row.world, tick, verb, actor, receipt, own)
+
+
+#: A tick in one statement: five would each wait for their answer under the world's lock.
+_COMMIT = text("""
+with said as (
+  insert into fencepost.receipts (world_id, tick, verb, actor, bytes, digest, previous)
+  values (:world, :tick, :verb, :actor, :bytes, :own, :previous)
+), spawned as (
+  insert into fencepost.entities (world_id, entity_id, tick)
+  select :world, one, :tick from unnest(cast(:entities as bigint[])) as one
+), known as (
+  insert into fencepost.facts (world_id, entity_id, component, version, tick, value, digest)
+  select :world, entity, component, version, :tick, value, digest
+    from unnest(cast(:of as bigint[]), cast(:components as text[]), cast(:versions as integer[]),
+                cast(:values as bytea[]), cast(:digests as bytea[]))
+      as new (entity, component, version, value, digest)
+), related as (
+  insert into fencepost.relations (world_id, source, relation, target, tick)
+  select :world, source, name, target, :tick
+    from unnest(cast(:sources as bigint[]), cast(:names as text[]), cast(:targets as bigint[]))
+      as new (source, name, target)
+)
+update fencepost.worlds set tick = :tick, entity_sequence = :sequence, receipt_digest = :own
+ where world_id = :world
+""")
 
 
 class StoredSnapshot:
@@ -120,16 +139,19 @@ class StoredSnapshot:
         self._tx, self._world, self._tick = tx, world, tick
         self._known: dict[EntityId, dict[str, Fact]] = {}
 
+    def read(self, wanted: Iterable[EntityId]) -> None:
+        """Read the components of these entities together, as far as they are not here yet."""
+        missing = [one for one in dict.fromkeys(wanted) if one not in self._known]
+        if not missing:
+            return
+        self._known |= {one: {} for one in missing}
+        asked = {"world": self._world, "tick": self._tick, "those": missing}
+        for row in self._tx.execute(_newest(), asked):
+            self._known[EntityId(row.entity_id)][row.component] = fact_from(row)
+
     def fact(self, entity: EntityId, component: str) -> Fact | None:
         """The newest value of a component, up to the tick."""
-        if entity not in self._known:
-            rows = self._tx.execute(
-                select(facts).ext(distinct_on(facts.c.component))
-                .where(facts.c.world_id == self._world, facts.c.entity_id == entity)
-                .where(facts.c.tick <= self._tick)
-                .order_by(facts.c.component, facts.c.tick.desc())
-            )  # fmt: skip
-            self._known[entity] = {row.component: fact_from(row) for row in rows}
+        self.read([entity])
         return self._known[entity].get(component)
 
     def targets(self, source: EntityId, relation: str) -> list[EntityId]:
@@ -157,8 +179,17 @@ def fact_from(row: Row[tuple[object, ...]]) -> Fact:
     return Fact(EntityId(row.entity_id), row.component, row.version, value)
 
 
-def _fact_columns(fact: Fact) -> dict[str, object]:
-    return {
-        "entity_id": fact.entity, "component": fact.component, "version": fact.version,
-        "value": fact.bytes, "digest": fact.digest,
-    }  # fmt: skip
+@functools.cache
+def _newest() -> Select[Any]:
+    return (
+        select(facts).ext(distinct_on(facts.c.entity_id, facts.c.component))
+        .where(facts.c.world_id == bindparam("world"))
+        .where(facts.c.entity_id.in_(bindparam("those", expanding=True)))
+        .where(facts.c.tick <= bindparam("tick"))
+        .order_by(facts.c.entity_id, facts.c.component, facts.c.tick.desc())
+    )  # fmt: skip
+
+
+@functools.cache
+def _locked() -> Select[Any]:
+    return select(worlds).where(worlds.c.world_id == bindparam("world")).with_for_update()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from typing import cast
 
@@ -32,12 +33,12 @@ def advance(change: Change, attempt_id: str) -> None:
     Works on the workflow snapshot that the attempt keeps (O03); one that has ended is left alone.
     """
     tx, world = change.tx, change.world
-    attempt = change.attempt(attempt_id)
-    if attempt.ended_at is not None:
+    attempt = change.cards.attempt(attempt_id)
+    if attempt.is_over:
         return
-    graph = compile_workflow(cast("Mapping[str, Json]", parse(attempt.workflow)))
-    task = change.task(attempt.task_id).entity
-    came = attempts.came(tx, world.id, attempt_id)
+    graph = _compiled(attempt.workflow)
+    task = change.cards.task_of(attempt_id).entity
+    came = dict(attempt.steps)
     canceled = is_canceled(world, task, attempt_id)
     now = after(graph, came, canceled=canceled, paused=is_paused(world, task, attempt_id))
     for name, state in now.end:
@@ -57,6 +58,12 @@ def advance(change: Change, attempt_id: str) -> None:
         done = Column.REVIEW if proposed else Column.DONE
         column = _COLUMNS.get(now.outcome, done)
         change.decide(AttemptEnded(attempt_id, now.outcome), TaskMoved(attempt_id, column))
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(workflow: bytes) -> Graph:
+    """The graph of a snapshot; many attempts run the same."""
+    return compile_workflow(cast("Mapping[str, Json]", parse(workflow)))
 
 
 def _dispatch(

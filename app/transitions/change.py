@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import assert_never
 
@@ -27,9 +27,9 @@ from app.domain.event import EventType, Told, told_of
 from app.domain.identity import WorldId
 from app.domain.transition import Hand
 from app.domain.world import World
-from app.store import attempts, board, bounds, clock, journal, worlds
-from app.store.attempts import AttemptRow
+from app.store import attempts, bounds, clock, journal, worlds
 from app.store.board import Task
+from app.store.cards import Cards
 from app.store.engine import Tx
 from app.store.worlds import Receipt, WorldRow
 
@@ -37,9 +37,8 @@ LOCAL = "local"  #: the owner of FENCEPOST_HOME, at the command line
 DISPATCHER = "dispatcher"  #: nobody asked; results are observed, processors decide
 
 
-_OfSteps = (
-    StepEnded | StepDispatched | GateOpened | StepWaits | WriterEntered | WriterStays | WriterLeft
-)
+#: Written at once, and the attempt's card read again.
+_Rare = GateOpened | StepWaits | WriterEntered | WriterStays | WriterLeft
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +58,19 @@ class Change:
 
     tx: Tx
     world: World
+    before: worlds.StoredSnapshot  #: what the world knew
     settings: Mapping[str, Json]  #: of the world; a command that declares others sets them here too
     decisions: list[Mapping[str, Json]] = field(default_factory=list)  #: as the receipt has them
     answer: Mapping[str, Json] = field(default_factory=dict)  #: what the command made
     batches: list[list[str]] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)  #: what the attempts' journals will say
     receipt: Receipt | None = None
-    _tasks: dict[str, Task] = field(default_factory=dict)
-    _attempts: dict[str, AttemptRow] = field(default_factory=dict)
+    cards: Cards = field(init=False)
     _at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """An empty hand: nothing of the board is read before it is asked for."""
+        self.cards = Cards(self.tx, self.world.id, self.world.tick)
 
     @property
     def at(self) -> datetime:
@@ -76,17 +79,11 @@ class Change:
             self._at = clock.read(self.tx)
         return self._at
 
-    def task(self, task_id: str) -> Task:
-        """A task as it stands, read once; NotFound."""
-        if task_id not in self._tasks:
-            self._tasks[task_id] = board.task(self.tx, self.world.id, task_id)
-        return self._tasks[task_id]
-
-    def attempt(self, attempt_id: str) -> AttemptRow:
-        """The row of an attempt as it stands, read once; NotFound."""
-        if attempt_id not in self._attempts:
-            self._attempts[attempt_id] = attempts.get(self.tx, self.world.id, attempt_id)
-        return self._attempts[attempt_id]
+    def read_ahead(self, those: Iterable[str]) -> None:
+        """Read these attempts together, with their tasks and what the world knows of them."""
+        found = list(dict.fromkeys(those))
+        self.cards.read(found)
+        self.before.read(self.cards.task_of(one).entity for one in found)
 
     def decide(self, *decisions: Decision) -> None:
         """Carry decisions out now, in order; the receipt names each."""
@@ -97,22 +94,25 @@ class Change:
                 self.told.append(told)
 
     def _carry_out(self, decision: Decision) -> Mapping[str, Json]:
-        """Change the rows; returned is what the receipt says beyond the decision itself."""
+        """Change the cards; returned is what the receipt says beyond the decision itself."""
         match decision:
+            case StepEnded():
+                self.cards.end_step(decision)
+            case StepDispatched():
+                self.cards.dispatch_step(decision)
             case AttemptEnded(attempt, outcome):
-                attempts.end(self.tx, self.world.id, attempt, outcome)
-                self._attempts.pop(attempt, None)
+                self.cards.end_attempt(attempt, outcome)
             case TaskMoved(attempt, column):
-                return self._move(str(self.attempt(attempt).task_id), column)
+                return self._move(self.cards.task_of(attempt), column)
             case _:
+                self.cards.flush()
                 _carry_out(self.tx, self.world, decision)
+                self.cards.forget(decision.attempt)
         return {}
 
-    def _move(self, task_id: str, column: Column) -> Mapping[str, Json]:
-        task = self.task(task_id)
+    def _move(self, task: Task, column: Column) -> Mapping[str, Json]:
         check_move(task.id, task.column, column, Hand.PROCESSOR, like_ready(self.settings))
-        board.move_task(self.tx, self.world.id, task.id, column)
-        self._tasks[task_id] = replace(task, column=column)
+        self.cards.move(task, column)
         return {"task": task.id, "from": task.column}
 
     def tell(self, attempt: str, kind: EventType, **value: Json) -> None:
@@ -131,8 +131,10 @@ def changing(
     """
     row = row or worlds.lock(tx, world_id)
     before = worlds.StoredSnapshot(tx, world_id, row.tick)
-    change = Change(tx, World(world_id, row.tick + 1, row.sequence, before), row.settings)
+    world = World(world_id, row.tick + 1, row.sequence, before)
+    change = Change(tx, world, before, row.settings)
     yield change
+    change.cards.flush()
     journal.append(tx, world_id, change.world.tick, change.told)  # last: it locks the counters
     change.receipt = worlds.commit_tick(
         tx, row, command.verb, command.actor, _receipt(row, command, change),
@@ -140,12 +142,8 @@ def changing(
     )  # fmt: skip
 
 
-def _carry_out(tx: Tx, world: World, decision: _OfSteps) -> None:
+def _carry_out(tx: Tx, world: World, decision: _Rare) -> None:
     match decision:
-        case StepEnded():
-            attempts.end_step(tx, world.id, decision)
-        case StepDispatched():
-            attempts.dispatch_step(tx, world.id, decision)
         case GateOpened():
             attempts.open_gate(tx, world.id, world.tick, decision)
         case StepWaits():

@@ -14,13 +14,15 @@ from app.domain.errors import BudgetExhausted
 from app.domain.event import EventType
 from app.domain.identity import WorldId, mint
 from app.domain.lifecycle import may_run
+from app.domain.pull_request import LOCAL_FORGE
 from app.domain.task import Latest, Standing, check_first, check_runnable
 from app.domain.work_order import Budget
 from app.events import Moment, emit
 from app.kinds.order import ORDER
 from app.kinds.reading import integer, mapping, string, strings
-from app.store import attempts, board, budget
-from app.store.board import Repository, Task, WorkOrder
+from app.store import board, budget
+from app.store.board import Laid, Repository, Task, WorkOrder
+from app.store.cards import Begun
 from app.store.engine import Store, Tx
 from app.store.listening import wake
 from app.transitions.advance import advance
@@ -75,24 +77,19 @@ def append(
 ) -> dict[str, Json]:  # fmt: skip
     """Append an attempt that `check` does not refuse; earlier ones stay as they are (T04)."""
     tx, world = change.tx, change.world.id
-    task = change.task(task_id)
-    order = board.work_order(tx, world, task.work_order)
-    latest = attempts.latest(tx, world, task_id)
-    last = None if latest is None else Latest(str(latest.attempt_id), _outcome(latest.outcome))
-    check(_standing(change, task, order, last))
+    known = board.laid(tx, world, task_id)
+    task, order = known.task, known.order
+    latest = known.latest
+    last = None if latest is None else Latest(latest.attempt_id, _outcome(latest.outcome))
+    check(_standing(change, known, last))
     _check_budget(tx, world, order)
     check_waiting(tx, world)
     attempt_id = mint("a")
-    number = 1 if latest is None else int(latest.number) + 1
+    number = 1 if latest is None else latest.number + 1
     definition = _workflow(order)
-    graph = compile_workflow(definition)
-    tick = change.world.tick
-    attempts.add(tx, world, tick, attempt_id, task_id, number, canonical(definition), actor, reason)
-    attempts.add_steps(
-        tx, world, attempt_id, [(step.name, KIND_OF[step.kind]) for step in graph.steps]
-    )
-    repository = board.repository(tx, world, order.repository)
-    _put_order(change, task, order, repository, attempt_id, number, base)
+    steps = [(step.name, KIND_OF[step.kind]) for step in compile_workflow(definition).steps]
+    change.cards.begin(Begun(attempt_id, task, number, canonical(definition), actor, reason, steps))
+    _put_order(change, task, order, known.repository, attempt_id, number, base)
     change.tell(
         attempt_id, EventType.START if number == 1 else EventType.RETRY,
         number=number, actor=actor, reason=None if reason is None else text(reason),
@@ -105,14 +102,15 @@ def append(
     return {"attempt": attempt_id, "sha": base.sha}
 
 
-def _standing(change: Change, task: Task, order: WorkOrder, latest: Latest | None) -> Standing:
+def _standing(change: Change, known: Laid, latest: Latest | None) -> Standing:
+    order = known.order
     return Standing(
-        task=task.id,
-        column=task.column,
+        task=known.task.id,
+        column=known.task.column,
         work_order=order.id,
         order_state=order.state,
         may_run=may_run(order.state, order.digest, order.approved),
-        canonical_child=board.canonical_child(change.tx, change.world.id, task.id),
+        canonical_child=known.canonical_child,
         latest=latest,
         like_ready=like_ready(change.settings),
     )
@@ -145,6 +143,14 @@ def _workflow(order: WorkOrder) -> Mapping[str, Json]:
     )
 
 
+def _place(repository: Repository) -> dict[str, Json]:
+    """What steps must know of it; the local forge is found by the id alone."""
+    place: dict[str, Json] = {
+        "id": repository.id, "name": repository.name, "forge": repository.forge,
+    }  # fmt: skip
+    return place if repository.forge == LOCAL_FORGE else {**place, "url": text(repository.url)}
+
+
 def _put_order(
     change: Change, task: Task, order: WorkOrder, repository: Repository, attempt: str, number: int,
     base: Base,
@@ -158,7 +164,7 @@ def _put_order(
         "work_order": order.id,
         "work_order_digest": order.digest,
         "provider": f"{repository.forge}:{repository.id}",
-        "repository": {"id": repository.id, "name": repository.name, "forge": repository.forge},
+        "repository": _place(repository),
         "base": {"branch": base.branch, "sha": base.sha},
         "title": string(spec, "title"),
         "paths": strings(spec, "paths"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.domain.board import StepWaits, WriterEntered, WriterLeft, WriterStays
-from app.domain.bounds import Bound, Left, limits_of, waits_for
+from app.domain.bounds import Bound, Left, Limits, limits_of, waits_for
 from app.domain.digest import Json
 from app.domain.identity import EntityId
 from app.kinds.order import ORDER
@@ -33,11 +33,14 @@ def take(
     base = string(mapping(order, "base"), "branch")
     at = {Bound.WORLD: "", Bound.REPOSITORY: repository, Bound.MERGE: f"{repository} {base}"}
     writes, overtakes = None, False
-    if step.kind is StepKind.AUTHOR and not bounds.is_writer(tx, world, attempt):
+    limits = limits_of(change.settings)
+    if step.kind is StepKind.AUTHOR and not change.cards.attempt(attempt).is_writer:
+        change.cards.flush()
         writes = integer(order, "merge_bound") if "merge_bound" in order else 1
         since = None if came.waits is None else came.waits.since
         overtakes = bounds.somebody_waits(tx, world, Place(Bound.MERGE, at[Bound.MERGE]), since)
-    limits = limits_of(change.settings)
+    elif limits != Limits():
+        change.cards.flush()
     on_base = None if writes is None else base
     load = bounds.load(tx, world, limits, repository, on_base, beside=attempt)
     bound = waits_for(limits, load, is_at_work=is_at_work, writes=writes, overtakes=overtakes)
@@ -54,7 +57,7 @@ def _start_from_what_was_merged(change: Change, task: EntityId, order: Mapping[s
     """While it waited for its base, others' work was merged there: it builds on that."""
     tx, world = change.tx, change.world.id
     base, repository = mapping(order, "base"), string(mapping(order, "repository"), "id")
-    began = int(change.attempt(string(order, "attempt")).tick)
+    began = change.cards.attempt(string(order, "attempt")).tick
     tip = bounds.seen_tip(tx, world, repository, string(base, "branch"), began)
     if tip not in (None, base["sha"]):
         change.world.put(task, ORDER, 1, {**order, "base": {**base, "sha": tip}})
@@ -73,7 +76,7 @@ def wait(change: Change, attempt: str, step: str, came: Came, place: Place | Non
 
 def leave(change: Change, task: EntityId, attempt: str) -> None:
     """An attempt that ends writes no longer, unless it has a request: that is open until seen."""
-    if not bounds.is_writer(change.tx, change.world.id, attempt):
+    if not change.cards.attempt(attempt).is_writer:
         return
     number = _request(change, task, attempt)
     if number is None:

@@ -28,6 +28,7 @@ def tick(store: Store, world: WorldId) -> int:
             row = worlds.lock(tx, world)
             waiting = results.waiting_batches(tx, world)
             with changing(tx, world, Command("observe", DISPATCHER, {}), row) as change:
+                change.read_ahead(batch.attempt for batch in waiting)
                 consumed = [batch.result for batch in waiting if _consume(change, batch)]
                 if not consumed:
                     raise _NoTick

@@ -11,6 +11,7 @@ from app.transitions.change import Change
 
 def go_on(change: Change) -> None:
     """Let those that waited longest begin, as far as there is room; any tick may have made some."""
+    change.cards.flush()
     for place in bounds.places(change.tx, change.world.id):
         last = None
         while _has_room(change, place):
@@ -23,6 +24,7 @@ def go_on(change: Change) -> None:
 
 def _has_room(change: Change, place: Place) -> bool:
     """Whether somebody who waits there may begin; its own bound may be narrower still."""
+    change.cards.flush()
     limits = limits_of(change.settings)
     load = bounds.load(change.tx, change.world.id, limits, place.repository, place.base)
     writes = MOST if place.base else None

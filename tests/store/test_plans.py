@@ -13,11 +13,12 @@ from fixtures.database import Database, copied
 from sqlalchemy import event
 
 from app.domain.bounds import Bound
-from app.domain.identity import ActivityId, ActivityKey, Kind, WorldId
+from app.domain.identity import ActivityId, ActivityKey, EntityId, Kind, WorldId
 from app.kinds import author, command
 from app.store import (
     activities,
     attempts,
+    board,
     bounds,
     claims,
     deliveries,
@@ -27,7 +28,9 @@ from app.store import (
     results,
 )
 from app.store.bounds import Place
+from app.store.cards import Cards
 from app.store.engine import Store, Tx, open_store
+from app.store.worlds import StoredSnapshot
 from app.transitions.take_turns import take_turns
 
 SIZE = 100_000
@@ -132,6 +135,9 @@ HOT: dict[str, Callable[[Tx], object]] = {
     ),
     "activities.canceled_untouched": activities.canceled_untouched,
     "activities.is_waiting": lambda tx: activities.is_waiting(tx, KEY),
+    "board.laid": lambda tx: board.laid(tx, WORLD, "t77777"),
+    "cards.read": lambda tx: Cards(tx, WORLD, 1).read(["a77777", "a77778"]),
+    "worlds.snapshot": lambda tx: StoredSnapshot(tx, WORLD, SIZE).read([EntityId(77_777)]),
     "attempts.latest": lambda tx: attempts.latest(tx, WORLD, "t77777"),
     "attempts.step_rows": lambda tx: attempts.step_rows(tx, WORLD, "a77777"),
     "results.unstaged": results.unstaged,

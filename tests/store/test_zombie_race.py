@@ -29,7 +29,8 @@ from fixtures.world import (
 import app
 from app.domain.errors import ActiveAttempt
 from app.domain.identity import Claim, DeliveryNumber, mint
-from app.store import attempts, claims, results
+from app.store import attempts, board, claims, results
+from app.store.cards import Begun, Cards
 from app.store.claims import Verdict
 from app.store.deliveries import Cause
 from app.store.engine import Store, Tx, open_store
@@ -200,7 +201,9 @@ def test_zombie_second_attempt_is_refused_by_the_database(
     task = a_ready_task(control, world)
 
     def insert_attempt(tx: Tx, number: int) -> None:
-        attempts.add(tx, world, 1, mint("a"), task, number, b"{}", LOCAL, None)
+        cards, card = Cards(tx, world, 1), board.task(tx, world, task)
+        cards.begin(Begun(mint("a"), card, number, b"{}", LOCAL, None, []))
+        cards.flush()
 
     with ThreadPoolExecutor(1) as pool, control.begin() as first:
         insert_attempt(first, 1)
