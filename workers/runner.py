@@ -23,6 +23,7 @@ from app.transitions.bind import bind
 from app.transitions.claim import claim
 from app.transitions.release import release
 from workers import publication
+from workers.forges import FORGES
 from workers.handing_back import hand_back
 from workers.journal import Journal
 from workers.road import Road
@@ -40,13 +41,14 @@ def run(worker: Worker, message: Message) -> None:
         release(worker.store, taken, "this worker ends", timedelta(0))
         worker.waker.wake()
         return
-    with worker.store.begin() as tx:
+    with worker.store.ask() as tx:
         activity = activities.get(tx, taken.key)
     heartbeat = KINDS[taken.key.kind].limits.beat(activity.lease)
     with worker.keeper.holding(taken, activity.lease, heartbeat) as held:
         this = Run(worker, held, activity, Journal(worker.store, taken))
         try:
             held.await_renewal()
+            worker.disk.check()  # the message was read before it was full
             WORK[taken.key.kind](this)
         except (StaleFence, ClaimNotLive) as fault:
             if not held.is_lost:  # else the keeper has said so
@@ -67,13 +69,17 @@ def run(worker: Worker, message: Message) -> None:
 def work(this: Run) -> None:
     """A command on a checkout: bind, look, do what recovery permits, until there is an ending."""
     request = work_request(this.activity.request)
-    mirror = this.worker.mirrors / f"{request.repository}.git"
     bind(this.store, this.claim, request.operation)  # 5
+    forge = FORGES[request.forge](this.worker.place(request.repository, request.url))
+    ground = forge.ground(request.base)
     name = f"{request.attempt}-{request.step}-{this.claim.fence}"
-    with open_checkout(
-        this.worker.checkouts, name, str(mirror), request.base, mirror / "objects"
-    ) as checkout:
-        road = Road(this, request, checkout, str(mirror))
+    with (
+        open_checkout(
+            this.worker.checkouts, name, ground.remote, request.base, ground.objects
+        ) as checkout,
+        this.worker.disk.heeded(),
+    ):  # before what filled it is removed
+        road = Road(this, request, checkout, ground.remote)
         while not road.is_over:
             road.step()
     sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity

@@ -13,7 +13,7 @@ from app.transitions.admit import PROJECTOR, project
 
 def turn(store: Store, lease: timedelta | None) -> int:
     """Project the receipts of every world that is behind, a hundred at most of each."""
-    with store.begin() as tx:
+    with store.ask() as tx:
         behind = receipts.behind(tx, PROJECTOR)
     return each(behind, lambda one: _project(store, *one, lease))
 

@@ -17,14 +17,14 @@ _CAUSES = {"expired": Cause.LOST_WORKER, "released": Cause.RELEASED, "held": Cau
 
 def turn(store: Store) -> int:
     """End what expired or was canceled unclaimed, deliver what waits for nobody; needs no Redis."""
-    with store.begin() as tx:
+    with store.ask() as tx:
         lost = claims.expired(tx)
     for claim in lost:
         expire(store, claim)
-    with store.begin() as tx:
+    with store.ask() as tx:
         canceled = activities.canceled_untouched(tx)
     withdrawn = sum(withdraw(store, key) for key in canceled)
-    with store.begin() as tx:
+    with store.ask() as tx:
         waiting = deliveries.undelivered(tx)
     delivered = sum(
         deliver(store, key, _CAUSES.get(ended or "", Cause.DECIDED), delay)
@@ -37,7 +37,7 @@ def replace_lost_messages(store: Store, broker: Broker) -> int:
     """Replace deliveries whose message is nowhere, or that can no longer be claimed."""
     done = 0
     for kind in KINDS:
-        with store.begin() as tx:
+        with store.ask() as tx:
             overdue = deliveries.past_deadline(tx, kind)
             lost = deliveries.published_unclaimed(tx, kind, GRACE)
         done += sum(deliver(store, key, Cause.EXPIRED) for key in overdue)

@@ -7,15 +7,15 @@ from collections import defaultdict
 from app.dispatcher.loop import each
 from app.domain.identity import WorldId
 from app.domain.result import ResultRef
-from app.store import results
+from app.store import batches
 from app.store.engine import Store
 from app.transitions.stage import stage
 
 
 def turn(store: Store) -> int:
     """Stage every result that has no batch, those of a world together."""
-    with store.begin() as tx:
-        waiting = results.unstaged(tx)
+    with store.ask() as tx:
+        waiting = batches.unstaged(tx)
     of_world: dict[WorldId, list[ResultRef]] = defaultdict(list)
     for result in waiting:
         of_world[result.key.world].append(result)

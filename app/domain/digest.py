@@ -72,7 +72,7 @@ def _ordered(value: Json) -> Json:
         case Mapping():
             if not all(isinstance(key, str) for key in value):
                 raise UnfitInput("object keys must be strings")
-            keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+            keys = sorted(value, key=None if "".join(value).isascii() else _units)
             return {_string(key): _ordered(value[key]) for key in keys}
         case list() | tuple():
             return [_ordered(item) for item in value]
@@ -80,7 +80,14 @@ def _ordered(value: Json) -> Json:
             raise UnfitInput(f"no canonical form: {type(value).__name__}")
 
 
+def _units(key: str) -> bytes:
+    """The order of RFC 8785; for ASCII it is that of the characters."""
+    return key.encode("utf-16-be", "surrogatepass")
+
+
 def _string(value: str) -> str:
+    if value.isascii():
+        return value  # most are, and nothing below can be wrong with them
     if not unicodedata.is_normalized("NFC", value):
         raise UnfitInput("string is not in Unicode form NFC")
     try:

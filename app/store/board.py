@@ -7,21 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    Select,
-    bindparam,
-    insert,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import ColumnElement, Row, Select, bindparam, insert, select, true, update
 
-from app.domain.board import (
-    Column,
-    WorkOrderState,
-)
+from app.domain.board import Column, WorkOrderState
 from app.domain.digest import Digest, Json, parse
 from app.domain.errors import NotFound, TaskOfAnotherWorld
 from app.domain.identity import EntityId, WorldId

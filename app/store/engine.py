@@ -51,10 +51,11 @@ _TIMEOUTS = (
 
 
 class Store:
-    """The database, by one login; `begin` is the only way to speak to it."""
+    """The database, by one login; `begin` and `ask` are the only ways to speak to it."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def begin(self) -> Iterator[Tx]:
@@ -63,17 +64,31 @@ class Store:
         What the database refuses comes out as a domain error; a database that cannot be
         reached is DatabaseUnreachable.
         """
-        try:
-            with self.engine.begin() as tx:
-                yield tx
-        except PoolExhausted as fault:
-            raise errors.DatabaseUnreachable(f"no connection is free: {fault}") from fault
-        except DBAPIError as fault:
-            raise translated(fault) from fault
+        with _translating(), self.engine.begin() as tx:
+            yield tx
+
+    @contextmanager
+    def ask(self) -> Iterator[Tx]:
+        """Statements that each stand for themselves: no transaction is opened, nor awaited.
+
+        For looks, and for single calls of the database's own functions. Errors are as in `begin`.
+        """
+        with _translating(), self._at_once.connect() as tx:
+            yield tx
 
     def close(self) -> None:
         """Give up every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def _translating() -> Iterator[None]:
+    try:
+        yield
+    except PoolExhausted as fault:
+        raise errors.DatabaseUnreachable(f"no connection is free: {fault}") from fault
+    except DBAPIError as fault:
+        raise translated(fault) from fault
 
 
 def open_store(url: str, *, name: str, connections: int = 4) -> Store:

@@ -39,7 +39,7 @@ class Waker:
         while True:
             self._asked.wait()
             self._asked.clear()
-            with contextlib.suppress(FencepostError), self._store.begin() as tx:
+            with contextlib.suppress(FencepostError), self._store.ask() as tx:
                 wake(tx)
 
 

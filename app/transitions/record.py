@@ -7,7 +7,7 @@ from app.domain.result import Observation, ResultRef
 from app.events import Moment, emit
 from app.kinds.registry import KINDS
 from app.kinds.rehearsal import rehearse
-from app.store import activities, results
+from app.store import results
 from app.store.engine import Store
 
 
@@ -21,7 +21,8 @@ def record(store: Store, claim: Claim, observation: Observation) -> ResultRef:
     key = claim.key
     with store.begin() as tx:
         reference = ResultRef(key, claim.fence, observation.digest, observation.outcome)
-        rehearse(KINDS[key.kind], activities.get(tx, key).request, reference, observation)
-        reference = results.record(tx, claim, observation)
+        request, known = results.presented(tx, claim)
+        rehearse(KINDS[key.kind], request, reference, observation)
+        reference = results.add(tx, claim, observation, known)
     emit(Moment.RECORDED, **claim.facts(), outcome=reference.outcome, digest=reference.digest)
     return reference

@@ -13,7 +13,7 @@ from app.store.engine import Store
 
 def renew(store: Store, held: Sequence[Claim]) -> list[Renewed]:
     """Prolong them all in one statement; a claim that is not returned has lost its authority."""
-    with store.begin() as tx:
+    with store.ask() as tx:
         renewed = claims.renew(tx, held)
     emit(Moment.RENEWED, renewed=len(renewed), lost=len(held) - len(renewed))
     return renewed

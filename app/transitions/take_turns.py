@@ -23,10 +23,11 @@ def take_turns(store: Store, depths: Mapping[Kind, int], slots: int) -> list[Del
     that a limit on all of them starves none.
     """
     taken: list[Delivery] = []
-    with store.begin() as tx:
+    with store.ask() as tx:
         waiting = outbox.queues_in_turn(tx)
-        if not waiting:
-            return []
+    if not waiting:
+        return []
+    with store.begin() as tx:
         outbox.lock(tx)
         decided = limits.current(tx)
         loads = outbox.loads(tx, depths, running=decided.is_any_on_running)

@@ -9,9 +9,9 @@ from app.domain.result import observation_from
 from app.events import Moment, emit
 from app.kinds.base import Staging
 from app.kinds.registry import KINDS
-from app.store import results, worlds
+from app.store import batches, worlds
+from app.store.batches import StagedBatch
 from app.store.engine import Store
-from app.store.results import StagedBatch
 from app.transitions.advance import advance
 from app.transitions.change import DISPATCHER, Change, Command, changing
 from app.transitions.waiting import go_on
@@ -26,13 +26,13 @@ def tick(store: Store, world: WorldId) -> int:
     try:
         with store.begin() as tx:
             row = worlds.lock(tx, world)
-            waiting = results.waiting_batches(tx, world)
+            waiting = batches.waiting_batches(tx, world)
             with changing(tx, world, Command("observe", DISPATCHER, {}), row) as change:
                 change.read_ahead(batch.attempt for batch in waiting)
                 consumed = [batch.result for batch in waiting if _consume(change, batch)]
                 if not consumed:
                     raise _NoTick
-                results.consume(tx, consumed, change.world.tick)
+                batches.consume(tx, consumed, change.world.tick)
                 go_on(change)
     except _NoTick:
         return 0
