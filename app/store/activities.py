@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import select, true, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import select, text, true, update
 
 from app.domain.digest import Digest, canonical, digest
 from app.domain.errors import DigestConflict, NotFound
 from app.domain.identity import ActivityId, ActivityKey, Fence, Kind, WorldId
 from app.domain.recovery import Stop
 from app.store.engine import Tx
-from app.store.fencing import among, keyed, of_key
+from app.store.fencing import among, of_key
 from app.store.schema import activities, attempts, claims, facts, results, tasks, unknowns
 
 
@@ -50,23 +49,33 @@ def admit(tx: Tx, those: Sequence[Admission]) -> list[Admission]:
     Returned are those that are new. Each refers to its world's row, for which a cancel waits: after
     this, a cancel is either to be seen, or will find them.
     """
-    rows = [
-        {
-            **keyed(one.key), "attempt_id": one.attempt, "request": one.request,
-            "request_digest": digest(one.request), "tick": one.tick, "lease": one.lease,
-            "most_starts": one.most_starts,
-        }
-        for one in those
-    ]  # fmt: skip
     added = tx.execute(
-        upsert(activities).on_conflict_do_nothing()
-        .returning(activities.c.world_id, activities.c.kind, activities.c.activity_id),
-        rows,
+        _ADMIT,
+        {
+            "worlds": [one.key.world for one in those], "kinds": [one.key.kind for one in those],
+            "activities": [one.key.activity for one in those],
+            "attempts": [one.attempt for one in those], "ticks": [one.tick for one in those],
+            "requests": [one.request for one in those],
+            "digests": [bytes.fromhex(digest(one.request)) for one in those],
+            "leases": [one.lease for one in those], "most": [one.most_starts for one in those],
+        },
     )  # fmt: skip
     new = {ActivityKey(WorldId(row[0]), Kind(row[1]), ActivityId(row[2])) for row in added}
     if len(new) < len(those):
         _require_same(tx, those)
     return list({one.key: one for one in those if one.key in new}.values())
+
+
+#: A hundred rows cost little more than one: nothing is rendered for each.
+_ADMIT = text("""
+insert into fencepost.activities (world_id, kind, activity_id, attempt_id, request, request_digest,
+                                  tick, lease, most_starts)
+select * from unnest(cast(:worlds as text[]), cast(:kinds as text[]), cast(:activities as text[]),
+                     cast(:attempts as text[]), cast(:requests as bytea[]),
+                     cast(:digests as bytea[]), cast(:ticks as bigint[]),
+                     cast(:leases as interval[]), cast(:most as integer[]))
+on conflict do nothing returning world_id, kind, activity_id
+""")
 
 
 def get(tx: Tx, key: ActivityKey) -> Activity:

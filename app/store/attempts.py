@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from sqlalchemy import Row, insert, select, update
 
 from app.domain.board import GateOpened, StepState
 from app.domain.bounds import Bound
-from app.domain.digest import Json, parse
+from app.domain.digest import stored
 from app.domain.errors import NotFound
 from app.domain.identity import WorldId
 from app.domain.result import Outcome
@@ -78,6 +77,6 @@ def came_from(row: Row[tuple[Any, ...]]) -> Came:
     return Came(
         StepState(row.state),
         Outcome(row.outcome) if row.outcome else None,
-        cast("Mapping[str, Json]", parse(row.outputs)) if row.outputs else {},
+        stored(row.outputs) if row.outputs else {},
         Waits(Bound(row.waits_for), row.waits_at, row.waits_since) if row.waits_for else None,
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, insert, select, true, update
 
 from app.domain.board import Column, WorkOrderState
-from app.domain.digest import Digest, Json, parse
+from app.domain.digest import Digest, Json, stored
 from app.domain.errors import NotFound, TaskOfAnotherWorld
 from app.domain.identity import EntityId, WorldId
 from app.store.engine import Tx
@@ -191,7 +191,7 @@ def move_task(tx: Tx, world: WorldId, task_id: str, column: Column) -> None:
 
 
 def _order_from(row: Row[Any]) -> WorkOrder:
-    specification = cast("Mapping[str, Json]", parse(row.bytes))
+    specification = stored(row.bytes)
     return WorkOrder(
         row.work_order_id, row.repository_id, row.order_title, specification, row.digest,
         WorkOrderState(row.state), row.author, row.second_person, row.approved_digest,

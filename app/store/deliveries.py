@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import BindParameter, Interval, Table, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Table, bindparam, func, insert, select, text, update
 from sqlalchemy.sql import ColumnElement
 
 from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
@@ -54,14 +54,24 @@ def add(
 
 def add_first(tx: Tx, lives: Mapping[ActivityKey, timedelta]) -> None:
     """The first delivery of each of these activities, which were made just now."""
-    rows = [{**keyed(key), "life": life} for key, life in lives.items()]
     tx.execute(
-        insert(deliveries).values(
-            number=1, cause=Cause.FIRST, not_before=clock.now(), priority=5,
-            deadline=clock.now() + bindparam("life", type_=Interval),
-        ),
-        rows,
+        _FIRST,
+        {
+            "worlds": [key.world for key in lives], "kinds": [key.kind for key in lives],
+            "activities": [key.activity for key in lives], "lives": list(lives.values()),
+            "cause": Cause.FIRST,
+        },
     )  # fmt: skip
+
+
+_FIRST = text("""
+insert into fencepost.deliveries (world_id, kind, activity_id, number, cause, priority, not_before,
+                                  deadline)
+select world, kind, activity, 1, :cause, 5, now.moment, now.moment + life
+  from unnest(cast(:worlds as text[]), cast(:kinds as text[]), cast(:activities as text[]),
+              cast(:lives as interval[])) as new (world, kind, activity, life),
+       (select clock_timestamp() as moment) as now
+""")
 
 
 def replace_open(tx: Tx, key: ActivityKey) -> bool:
@@ -81,6 +91,12 @@ def open_number(tx: Tx, key: ActivityKey) -> DeliveryNumber | None:
         .where(deliveries.c.claimed_fence.is_(None), deliveries.c.replaced_at.is_(None))
     ).scalar()  # fmt: skip
     return None if found is None else DeliveryNumber(found)
+
+
+def was_any_sent(tx: Tx) -> bool:
+    """Whether this installation ever gave a message to a Redis."""
+    sent = select(1).where(deliveries.c.published_at.is_not(None)).exists()
+    return bool(tx.execute(select(sent)).scalar_one())
 
 
 def published_unclaimed(

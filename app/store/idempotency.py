@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from sqlalchemy import insert, select
 
-from app.domain.digest import Digest, Json, canonical, parse
+from app.domain.digest import Digest, Json, canonical, stored
 from app.domain.identity import WorldId
 from app.store.engine import Tx
 from app.store.schema import idempotency_keys
@@ -30,7 +29,7 @@ def find(tx: Tx, world: WorldId, key: str) -> Known | None:
     ).one_or_none()  # fmt: skip
     if row is None:
         return None
-    return Known(row.request_digest, cast("Mapping[str, Json]", parse(row.answer)))
+    return Known(row.request_digest, stored(row.answer))
 
 
 def keep(

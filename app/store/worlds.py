@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.domain.digest import Digest, Json, canonical, digest, parse
+from app.domain.digest import Digest, Json, canonical, digest, stored
 from app.domain.errors import NotFound
 from app.domain.identity import EntityId, WorldId
 from app.domain.world import Fact, Mutations
@@ -64,7 +64,7 @@ def lock(tx: Tx, world: WorldId) -> WorldRow:
     row = tx.execute(_locked(), {"world": world}).one_or_none()
     if row is None:
         raise NotFound(f"no world {world}")
-    settings = cast("Mapping[str, Json]", parse(row.settings))
+    settings = stored(row.settings)
     return WorldRow(
         WorldId(row.world_id), row.name, row.tick, row.entity_sequence, row.receipt_digest, settings
     )
@@ -73,7 +73,7 @@ def lock(tx: Tx, world: WorldId) -> WorldRow:
 def settings(tx: Tx, world: WorldId) -> Mapping[str, Json]:
     """What a world's owner has declared, for readers."""
     found = tx.execute(select(worlds.c.settings).where(worlds.c.world_id == world)).scalar_one()
-    return cast("Mapping[str, Json]", parse(found))
+    return stored(found)
 
 
 def set_settings(tx: Tx, world: WorldId, settings: Mapping[str, Json]) -> None:
@@ -175,7 +175,7 @@ class StoredSnapshot:
 
 def fact_from(row: Row[tuple[object, ...]]) -> Fact:
     """A stored fact as a value."""
-    value = cast("Mapping[str, Json]", parse(row.value))
+    value = stored(row.value)
     return Fact(EntityId(row.entity_id), row.component, row.version, value)
 
 

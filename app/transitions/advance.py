@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Mapping
-from typing import cast
 
 from app.domain.board import AttemptEnded, AttemptOutcome, Column, StepEnded, StepState, TaskMoved
-from app.domain.digest import Json, parse
+from app.domain.digest import stored
 from app.domain.identity import EntityId
 from app.kinds.order import is_canceled, is_paused, order_of
 from app.store import attempts
@@ -63,7 +62,7 @@ def advance(change: Change, attempt_id: str) -> None:
 @functools.lru_cache(maxsize=256)
 def _compiled(workflow: bytes) -> Graph:
     """The graph of a snapshot; many attempts run the same."""
-    return compile_workflow(cast("Mapping[str, Json]", parse(workflow)))
+    return compile_workflow(stored(workflow))
 
 
 def _dispatch(

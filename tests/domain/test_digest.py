@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.digest import LARGEST, canonical, digest, parse, text
+from app.domain.digest import LARGEST, canonical, digest, parse, stored, text
 from app.domain.errors import UnfitInput
 from app.domain.identity import ActivityKey, EntityId, dispatch_id, operation_id
 
@@ -78,3 +78,10 @@ def test_operation_ids_cover_world_and_kind():
     keys = [ActivityKey(w, k, "id") for w in ("w1", "w2") for k in ("missions.author", "x.y")]
 
     assert len({operation_id(key, "local:r") for key in keys}) == 4
+
+
+@pytest.mark.parametrize("data", [b"", b"[1]", b'"text"', b"\xff", b"{"])
+def test_what_is_stored_is_an_object_or_refused(data: bytes) -> None:
+    """Bytes that somebody changed are found by their form, if by nothing else before `verify`."""
+    with pytest.raises(UnfitInput):
+        stored(data)
