@@ -6,13 +6,16 @@ What holds a password may be in a file instead, which NAME_FILE names.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.domain.errors import SetupError
+from app import disk
+from app.domain.duration import span
+from app.domain.errors import BadInput, SetupError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,25 @@ class Address:
         return f"{host}:{self.port}"
 
 
+GITHUB = "https://api.github.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret that is read each time it is needed, so that a file that was replaced counts."""
+
+    name: str
+    value: str | None = field(default=None, repr=False)
+    file: str | None = None
+
+    def read(self) -> str:
+        """The secret, or the whole text of its file; SecretUnreadable where that is gone."""
+        if self.file is None:
+            return self.value or ""
+        secret({f"{self.name}_FILE": self.file}, self.name)
+        return Path(self.file).read_text("utf-8").strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a process is told from outside; each has a sentence in compose/example.env."""
@@ -35,10 +57,19 @@ class Settings:
     database_url: str | None  #: FENCEPOST_DATABASE_URL, of this process's own login
     redis_url: str | None  #: FENCEPOST_REDIS_URL
     listen_url: str | None  #: FENCEPOST_LISTEN_URL: a direct one for LISTEN, behind a pooler
-    lease: timedelta | None = None  #: FENCEPOST_LEASE, seconds; else as each kind says
-    grace: timedelta | None = None  #: FENCEPOST_GRACE, seconds; else as a worker has it
+    lease: timedelta | None = None  #: FENCEPOST_LEASE; else as each kind says
+    grace: timedelta | None = None  #: FENCEPOST_GRACE; else as a worker has it
     metrics: Address | None = None  #: FENCEPOST_METRICS, [HOST:]PORT; else none are served
     token: str | None = field(default=None, repr=False)  #: FENCEPOST_TOKEN: who asks; else `local`
+    github_url: str = GITHUB  #: FENCEPOST_GITHUB_URL, of the API
+    github_token: Secret | None = None  #: FENCEPOST_GITHUB_TOKEN
+    github_app: str | None = None  #: FENCEPOST_GITHUB_APP: the id of an App, in place of a token
+    github_app_key: Secret | None = None  #: FENCEPOST_GITHUB_APP_KEY: its private key, PEM
+    github_settle: timedelta | None = None  #: FENCEPOST_GITHUB_SETTLE, seconds; else 60
+    checks_grace: timedelta | None = None  #: FENCEPOST_CHECKS_GRACE, seconds; else 60
+    refs_retention: timedelta | None = None  #: FENCEPOST_REFS_RETENTION; 0: nothing is pruned
+    webhook_secret: Secret | None = None  #: FENCEPOST_WEBHOOK_SECRET: what a forge signs with
+    least_disk: int = disk.LEAST  #: FENCEPOST_LEAST_DISK, bytes that are free where a worker begins
 
 
 class SettingMissing(SetupError):
@@ -65,6 +96,8 @@ SECRETS = (
     "FENCEPOST_DATABASE_URL", "FENCEPOST_REDIS_URL", "FENCEPOST_LISTEN_URL", "FENCEPOST_TOKEN",
 )  # fmt: skip
 
+_SIZE = re.compile(r"([0-9]{1,12})([KMGT]?)")
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}  #: powers of two
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 _REDIS = ("redis", "rediss")
 
@@ -90,6 +123,15 @@ def read(environment: Mapping[str, str] = os.environ, *, redis_alone: bool = Fal
         grace=_seconds(environment, "FENCEPOST_GRACE", 0, 7 * 24 * 3600),
         metrics=_address(environment.get("FENCEPOST_METRICS")),
         token=secret(environment, "FENCEPOST_TOKEN"),
+        github_url=_api(environment.get("FENCEPOST_GITHUB_URL") or GITHUB),
+        github_token=_late(environment, "FENCEPOST_GITHUB_TOKEN"),
+        github_app=environment.get("FENCEPOST_GITHUB_APP") or None,
+        github_app_key=_late(environment, "FENCEPOST_GITHUB_APP_KEY"),
+        github_settle=_seconds(environment, "FENCEPOST_GITHUB_SETTLE", 1, 3600),
+        checks_grace=_seconds(environment, "FENCEPOST_CHECKS_GRACE", 0, 3600),
+        refs_retention=_seconds(environment, "FENCEPOST_REFS_RETENTION", 0, 3650 * 24 * 3600),
+        webhook_secret=_late(environment, "FENCEPOST_WEBHOOK_SECRET"),
+        least_disk=_size(environment, "FENCEPOST_LEAST_DISK", disk.LEAST),
     )
 
 
@@ -111,6 +153,24 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
     if not lines or not lines[0].strip():
         raise SecretUnreadable(f"{name}_FILE is empty: {file}", hint="write it into its first line")
     return lines[0].strip()
+
+
+def _late(environment: Mapping[str, str], name: str) -> Secret | None:
+    """A secret that is read again when it is needed; refused now if that could not be."""
+    if secret(environment, name) is None:
+        return None
+    return Secret(name, environment.get(name) or None, environment.get(f"{name}_FILE") or None)
+
+
+def _api(url: str) -> str:
+    """The address of a GitHub's API; a token never travels in the clear, but on this machine."""
+    parts = urlsplit(url)
+    is_here = parts.hostname in ("127.0.0.1", "localhost", "::1")
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_here)
+    if not is_safe or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+        usual = "https://api.github.com, or https://HOST/api/v3 of a GitHub Enterprise"
+        raise SettingUnfit("FENCEPOST_GITHUB_URL is no address of an API", hint=f"write {usual}")
+    return url.rstrip("/")
 
 
 def home(environment: Mapping[str, str] = os.environ) -> Path:
@@ -156,12 +216,19 @@ def _seconds(environment: Mapping[str, str], name: str, least: int, most: int) -
     if not given:
         return None
     try:
-        seconds = float(given)
-    except ValueError:
-        raise SettingUnfit(f"{name} is not a number of seconds: {given}") from None
-    if not least <= seconds <= most:
-        raise SettingUnfit(f"{name} is not between {least} and {most} seconds: {given}")
-    return timedelta(seconds=seconds)
+        return span(given, timedelta(seconds=least), timedelta(seconds=most))
+    except BadInput as fault:
+        raise SettingUnfit(f"{name}: {fault.message}") from None
+
+
+def _size(environment: Mapping[str, str], name: str, usual: int) -> int:
+    given = environment.get(name)
+    if not given:
+        return usual
+    found = _SIZE.fullmatch(given)
+    if found is None:
+        raise SettingUnfit(f"{name} is no size: {given}", hint="write 500M, or 2G")
+    return int(found[1]) << _UNITS[found[2]]
 
 
 def _address(given: str | None) -> Address | None:

@@ -30,6 +30,10 @@ class Moment(StrEnum):
     CLAIM_EXPIRED = "claim.expired"
     BURIED = "dead_letter.kept"
     LETTER_REPLAYED = "dead_letter.replayed"
+    LETTERS_DISMISSED = "dead_letter.dismissed"
+    HINTED = "webhook.heeded"  #: who watches looks sooner
+    REFS_PRUNED = "refs.pruned"  #: deleted at their remote, in one push
+    REF_ALARMING = "ref.alarming"  #: work that ended, and a chain that says otherwise
     RESOLVED = "unknown.resolved"  #: a person decided; another claim follows
     # a worker
     CLAIMED = "activity.claimed"
@@ -53,6 +57,8 @@ class Moment(StrEnum):
     LOST = "claim.lost"
     DRAINING = "worker.draining"  #: told to end: it begins nothing new, and what runs has a grace
     STALLED = "worker.stalled"  #: messages wait, slots are free, and nothing is read
+    NO_ROOM = "worker.no_room"  #: too little free disk: nothing is read or begun until there is
+    ROOM_AGAIN = "worker.room_again"
     CLOSED = "operation.closed"
     # processes
     ROLE_STARTED = "role.started"

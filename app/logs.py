@@ -12,7 +12,7 @@ from app.events import Event, Moment, subscribers
 _WARNINGS = frozenset(
     {
         Moment.BROKER_WIPED, Moment.BURIED, Moment.CLAIM_EXPIRED, Moment.HELD, Moment.LOST,
-        Moment.ROLE_DIED, Moment.STALLED, Moment.TROUBLE,
+        Moment.NO_ROOM, Moment.REF_ALARMING, Moment.ROLE_DIED, Moment.STALLED, Moment.TROUBLE,
     }
 )  # fmt: skip
 #: What happens every few seconds and changes nothing: counted, not written.

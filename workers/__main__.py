@@ -22,6 +22,8 @@ from app.broker.unburied import Unburied
 from app.domain.errors import FencepostError
 from app.domain.identity import mint
 from app.events import Moment, emit
+from app.github.account import account_of
+from app.github.hub import Hub
 from app.kinds.registry import KINDS
 from app.metrics.serving import serve
 from app.metrics.slots import Slots
@@ -33,6 +35,7 @@ from workers.burial import Undertaker
 from workers.draining import GRACE, Drain
 from workers.keeper import Keeper
 from workers.occupancy import Occupancy
+from workers.room import Disk
 from workers.tasks import register
 from workers.watchdog import EXIT, PATIENCE, Watchdog
 from workers.worker import Worker
@@ -65,25 +68,27 @@ def main(arguments: list[str] | None = None) -> int:
         footing.check(store, footing.Login.WORKER)
         Broker(redis_url, role="check").check()
         occupancy = Occupancy(slots)
+        hub = Hub(account_of(settings))
         serve(settings.metrics, "worker", Slots(slots, lambda: occupancy.busy))
     except FencepostError as fault:
         emit(Moment.TROUBLE, code=fault.code, what=fault.message, hint=fault.advice)
         return 2
     # a renewal waits for no slot's statement
     keeper = Keeper(open_store(url, name="fencepost-keeper", connections=1))
-    worker = Worker(name, settings.home, store, keeper, Waker(store))
+    disk = Disk(settings.home, settings.least_disk)
+    worker = Worker(name, settings.home, store, keeper, Waker(store), disk, hub)
     sweep(worker.checkouts)
     # as root is how containers and this machine's owner run it; agents' isolation is our own matter
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     role = worker_role(name, slots)
     undertaker = Undertaker(store, Unburied(redis_url, role=role), name)
-    door = Door(undertaker.bring)
+    door = Door(undertaker.bring, disk.is_short)
     install(door)
     app = celery_app(redis_url, role=role)
     register(app, worker, occupancy)
     broker = Broker(redis_url, role=role)
     watchdog = Watchdog(
-        kinds, lambda queue: 0 if undertaker.is_full else broker.depth(queue),
+        kinds, lambda queue: 0 if undertaker.is_full or disk.is_short() else broker.depth(queue),
         door.read, occupancy, told.patience,
     )  # fmt: skip
     drain = Drain(keeper, _grace(told.grace, settings.grace), lambda: watchdog.has_bitten)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.domain.digest import Json, canonical, text
 from app.domain.errors import GitFailed, HostFailed
 from app.domain.event import EventType
+from app.domain.failure import FailureClass, failure_class
 from app.domain.result import Observation, Outcome
 from app.domain.scope import Change
 from app.events import Moment, emit
@@ -31,6 +32,7 @@ _CAUSES = {
     "deadline": "deadline_exceeded",
     "stalled": "stalled",
 }
+_MAY_LACK_ROOM = (FailureClass.COMMAND, FailureClass.VALIDATION)
 _MOST_FRICTIONS = 50
 _MOST_DIFF = 1024 * 1024  #: bytes of the diff that are kept
 
@@ -64,6 +66,7 @@ def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | No
     promised = written.read(request.outputs)
     if not frictions and promised.problem:
         frictions = [Friction("output_contract_broken", promised.problem)]
+    _heed_the_disk(run, frictions)
     seen = Seen(tree, len(changes), ended, checks, frictions, promised.value)
     return _finish(run, request, checkout, changes, seen)
 
@@ -185,6 +188,12 @@ def _after_checks(checkout: Checkout, tree: str, checks: list[Evidence]) -> list
         shown_paths = ", ".join(changed[:10])
         found.append(Friction("check_changed_files", f"a check changed files: {shown_paths}"))
     return found
+
+
+def _heed_the_disk(run: Run, frictions: list[Friction]) -> None:
+    """A full disk judges nobody: what failed on one is tried again, once there is room."""
+    if frictions and failure_class(frictions[0].code) in _MAY_LACK_ROOM:
+        run.worker.disk.check(frictions[0].detail)
 
 
 def _survived(count: int) -> Friction:

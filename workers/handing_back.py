@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from app.domain.errors import DiskFull
 from app.domain.failure import failure_class
 from app.domain.retry import POLICY, retry_after
 from app.kinds.request import retry_rules
@@ -14,6 +15,9 @@ from workers.worker import Run
 
 #: Before a claim that may only look and close; it starts nothing, so it is no retry.
 CLOSE_AFTER = timedelta(seconds=3)
+
+#: A disk is not emptied within seconds, and a start that fills it again counts.
+_SLOWER = 15
 
 
 def hand_back(run: Run, code: str, why: str) -> None:
@@ -31,6 +35,8 @@ def hand_back(run: Run, code: str, why: str) -> None:
         return release(run.store, run.claim, detail, CLOSE_AFTER)
     pause = retry_after(failure, tries, retry_rules(run.activity.request), run.claim.key)
     if pause is not None:
+        if code == DiskFull.code:
+            pause = max(pause, min(pause * _SLOWER, POLICY[failure].longest))
         return release(run.store, run.claim, detail, pause)
     if failure in POLICY:
         return hold(run.store, run.claim, "claims_keep_ending", f"{detail}; no try is left")

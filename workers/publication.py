@@ -7,14 +7,16 @@ from typing import assert_never
 
 from app.domain import head
 from app.domain.decision import FOUND, Decision, was_abandoned
-from app.domain.digest import Json, canonical, digest, text
-from app.domain.errors import ForgeRefused, ForgeUncertain, PushLost, RequestExists
+from app.domain.digest import Json, canonical, text
+from app.domain.errors import ForgeRefused, PushLost
 from app.domain.event import EventType
 from app.domain.pull_request import (
     Adopt,
     AskPerson,
     Create,
     EndCanceled,
+    ForgeLimited,
+    ForgeNotReady,
     ForgeRequest,
     KeepLooking,
     Lineage,
@@ -31,14 +33,14 @@ from app.kinds.ending import ending
 from app.kinds.request import PullRequestRequest, pull_request_request
 from app.store import activities, evidence, unknowns
 from app.store.evidence import EffectCall
-from app.transitions.answer import answer
 from app.transitions.bind import bind
-from app.transitions.call import call
 from app.transitions.hold import hold
 from app.transitions.record import record
 from app.transitions.release import release
+from workers import calling
 from workers.forges import FORGES
-from workers.forges.base import Forge, Place, RequestDraft
+from workers.forges.base import Dress, Forge, RequestDraft
+from workers.giving_back import give_back
 from workers.keeper import boot_time
 from workers.worker import Run
 
@@ -50,8 +52,11 @@ def publish(run: Run) -> None:
     request = pull_request_request(run.activity.request)
     bind(run.store, run.claim, request.operation)
     publication = Publication(run, request)
-    while not publication.is_over:
-        publication.step()
+    try:
+        while not publication.is_over:
+            publication.step()
+    except ForgeLimited as fault:
+        give_back(run, fault)
 
 
 class Publication:
@@ -59,18 +64,22 @@ class Publication:
 
     def __init__(self, run: Run, request: PullRequestRequest) -> None:
         self.run, self.request = run, request
-        self.forge: Forge = FORGES[request.forge](Place(run.worker.mirrors, request.repository))
+        place = run.worker.place(request.repository, request.url)
+        self.forge: Forge = FORGES[request.forge](place)
         with run.store.begin() as tx:
             self.decided = unknowns.decided(tx, run.claim.key)  # none is open while this lives
         self.heads = head.heads_of(request.head, self.decided)
         self.looked_since = boot_time()
         self.unanswered = False  #: a call of this claim has not shown its effect
+        self.refused_since: float | None = None  #: for now, as the forge sees no branch yet
         self.made: ForgeRequest | None = None
         self.calls: list[EffectCall] = []
         self.is_over = False
 
     def step(self) -> None:
         """Look once, and do what is permitted."""
+        window = self.forge.settle_window.total_seconds()
+        window_passed = boot_time() - self.looked_since > window  # before this look began
         found = [self.made] if self.made else self._found()
         stop = self._read_rows()
         ruling = self._ruling(is_stopped=stop is not None)
@@ -78,10 +87,9 @@ class Publication:
         unresolved = self.unanswered or any(
             one.outcome is None and one.fence > vouched for one in self.calls
         )
-        window = self.forge.settle_window.total_seconds()
         permission = permit(
             found, Lineage(self.request.operation, self.request.head_sha, self.request.base),
-            unresolved=unresolved, window_passed=boot_time() - self.looked_since > window,
+            unresolved=unresolved, window_passed=window_passed,
             stop=stop is not None, ruling=ruling,
         )  # fmt: skip
         name = type(permission).__name__
@@ -101,7 +109,9 @@ class Publication:
             case MoveHeads(moves):
                 self._move(moves)
             case KeepLooking():
-                if run.held.leave.wait(_LOOK_EVERY.total_seconds()):
+                # the longer nothing shows, the rarer a look: each costs of a forge's limit
+                waited = boot_time() - self.looked_since
+                if run.held.leave.wait(max(_LOOK_EVERY.total_seconds(), waited / 4)):
                     self._leave()
             case AskPerson(trouble, reason):
                 hold(run.store, run.claim, trouble, reason)
@@ -153,41 +163,61 @@ class Publication:
 
         Refused or uncertain: what is there must show itself; no second call follows either way.
         """
-        run, sent = self.run, self._draft(self.heads.current or self.request.head)
-        row = call(run.store, run.claim, "create_pull_request", _sent(sent))
-        self.unanswered = True
         try:
-            self.made = self.forge.create(sent)
-        except RequestExists as fault:
-            answer(run.store, run.claim, row, "refused", _evidence(fault.message))
+            self.made = calling.send(self.run, self.forge, self._draft(self._head))
+            self.unanswered = True
+        except ForgeNotReady as fault:
+            self._wait_for_the_head(fault)
         except ForgeRefused as fault:
-            answer(run.store, run.claim, row, "failed", _evidence(fault.message))
             self._record(ending(Outcome.FAILED, fault.code, fault.message))
-        except ForgeUncertain:
-            pass  # the call stays unresolved: look, and never send another
-        else:
-            emit(Moment.OPENED, **run.claim.facts(), number=self.made.number)
-            answer(run.store, run.claim, row, "created", canonical(_shown(self.made)))
         self.looked_since = boot_time()
+
+    def _wait_for_the_head(self, fault: ForgeNotReady) -> None:
+        """A pushed branch is seen by all of a forge within its window, or there is another cause.
+
+        Each pause is twice as long, for each try is a call.
+        """
+        now = boot_time()
+        self.refused_since = now if self.refused_since is None else self.refused_since
+        waited = now - self.refused_since
+        if waited > self.forge.settle_window.total_seconds():
+            self._record(ending(Outcome.FAILED, ForgeRefused.code, fault.message))
+        elif self.run.held.leave.wait(max(_LOOK_EVERY.total_seconds(), waited)):
+            self._leave()
 
     def _adopt(self, known: ForgeRequest, ruling: Ruling) -> None:
         if isinstance(ruling.guard, MoveHeads) and known.state is RequestState.OPEN:
             # a stale claim that is late with the same move fails at the name, and closes nothing
             taken = [one for one in ruling.guard.moves if one.new is not None]
             self.forge.move_heads(taken)
-        of_it = digest(_sent(self._draft(known.head)))
-        for one in self.calls:
-            if one.outcome is None and one.digest == of_it:
-                shown = canonical(_shown(known))
-                answer(self.run.store, self.run.claim, one, "adopted", shown)
+        calling.adopt(self.run, self.calls, self._draft(known.head), known)
         value: dict[str, Json] = {
-            "v": 1, "outcome": Outcome.GREEN, "pull_request": _shown(known), "frictions": [],
+            "v": 1, "outcome": Outcome.GREEN, "pull_request": calling.shown(known),
+            "frictions": self._dressed(known),
         }  # fmt: skip
         self._record(Observation(Outcome.GREEN, canonical(value)))
 
+    def _dressed(self, known: ForgeRequest) -> list[Json]:
+        """Labels, reviewers, a status on what is open; what is refused fails nothing."""
+        if known.state is not RequestState.OPEN:
+            return []
+        asked = self.request
+        status = f"attempt {asked.attempt}: every check passed"
+        dress = Dress(asked.labels, asked.reviewers, status, asked.supersedes)
+        return [
+            {"code": "not_dressed", "detail": text(one)[:2000]}
+            for one in self.forge.dress(known, dress)
+        ]
+
+    @property
+    def _head(self) -> str:
+        return self.heads.current or self.request.head
+
     def _draft(self, branch: str) -> RequestDraft:
         asked = self.request
-        return RequestDraft(asked.title, asked.body, branch, asked.base, asked.operation)
+        return RequestDraft(
+            asked.title, asked.body, branch, asked.base, asked.operation, asked.draft
+        )
 
     def _record(self, observation: Observation) -> None:
         record(self.run.store, self.run.claim, observation)
@@ -197,31 +227,6 @@ class Publication:
         if not self.run.held.is_lost:
             release(self.run.store, self.run.claim, "left to the next claim", timedelta(0))
         self.is_over = True
-
-
-def _sent(draft: RequestDraft) -> bytes:
-    """What the row of a call says of it; the same for the same head, whoever calls."""
-    return canonical(
-        {
-            "title": draft.title, "head": draft.head, "base": draft.base,
-            "body_digest": digest(draft.marked_body.encode()),
-        }
-    )  # fmt: skip
-
-
-def _shown(request: ForgeRequest) -> dict[str, Json]:
-    """What identifies the request; its state changes later and is no part of it."""
-    return {
-        "number": request.number,
-        "url": text(request.url),
-        "head": text(request.head),
-        "head_sha": request.head_sha,
-        "base": text(request.base),
-    }
-
-
-def _evidence(message: str) -> bytes:
-    return canonical({"message": text(message)[:4000]})
 
 
 def _ending(stop: str | None) -> Observation:

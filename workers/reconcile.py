@@ -10,6 +10,7 @@ from app.domain.failure import FailureClass
 from app.domain.operation import Absent, RemoteOperation, Unreadable
 from app.domain.recovery import MOST_UNREADABLE, Situation
 from app.kinds.request import WorkRequest
+from app.repository.remote import Remote
 from app.store import activities, claims, evidence, results, unknowns
 from workers.worker import Run
 from workers.workspace.checkout import Checkout
@@ -29,7 +30,9 @@ class Hand:
     tree_immortal: bool = False
 
 
-def look(run: Run, request: WorkRequest, checkout: Checkout, remote: str, hand: Hand) -> Situation:
+def look(
+    run: Run, request: WorkRequest, checkout: Checkout, remote: Remote, hand: Hand
+) -> Situation:
     """Read the operation ref first, then the rows: what is written down afterwards is newer."""
     seen, clash = _remote(checkout, remote, request)
     claim = run.claim
@@ -59,7 +62,9 @@ def look(run: Run, request: WorkRequest, checkout: Checkout, remote: str, hand: 
     )
 
 
-def _remote(checkout: Checkout, remote: str, request: WorkRequest) -> tuple[RemoteOperation, bool]:
+def _remote(
+    checkout: Checkout, remote: Remote, request: WorkRequest
+) -> tuple[RemoteOperation, bool]:
     """The operation, and where there is none, whether its branch is taken already (G01)."""
     seen = read(checkout.git_dir, remote, request.operation)
     if not isinstance(seen, Absent) or request.branch is None:

@@ -6,14 +6,17 @@ from datetime import timedelta
 from typing import assert_never
 
 from app.domain import recovery
+from app.domain.digest import text
 from app.domain.errors import PushLost, PushRefused, RemoteUnreadable, Stopped, UnfitInput
 from app.domain.event import EventType
-from app.domain.operation import Mark, Unreadable
+from app.domain.operation import Mark, Tip, Unreadable, branch_of, ref_of
 from app.domain.recovery import Stop
 from app.domain.result import Observation, Outcome, observation_from
 from app.events import Moment, emit
 from app.kinds.ending import ending
 from app.kinds.request import WorkRequest
+from app.repository.remote import Remote
+from app.store import claims
 from app.transitions.hold import hold
 from app.transitions.record import record
 from app.transitions.release import release
@@ -32,6 +35,7 @@ from workers.workspace.operation_ref import (
 )
 from workers.workspace.presence import kill_all
 
+NO_START_LEFT = "no start is left, and there is no result"
 #: Looks, a second apart, at a remote that cannot be read while a finished result is in hand.
 MOST_WAITS = 60
 
@@ -39,9 +43,10 @@ MOST_WAITS = 60
 class Road:
     """Steps 6 to 10 of one claim; whatever is refused on the way means: read again."""
 
-    def __init__(self, run: Run, request: WorkRequest, checkout: Checkout, remote: str) -> None:
+    def __init__(self, run: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:
         self.run, self.request, self.checkout, self.remote = run, request, checkout, remote
         self.hand = Hand()
+        self.ref = ref_of(request.operation)  #: where the chain is, or begins
         self.finished: Finished | None = None
         self.waits = 0
         self.is_over = False
@@ -49,6 +54,8 @@ class Road:
     def step(self) -> None:
         """Ask once, and do what is permitted."""
         now = look(self.run, self.request, self.checkout, self.remote, self.hand)  # 6
+        if isinstance(now.operation, Tip):
+            self.ref = now.operation.ref
         permission = recovery.decide(now)
         emit(Moment.DECIDED, **self.run.claim.facts(), permission=type(permission).__name__)
         self.run.journal.tell(EventType.STEP, step="decide", permission=type(permission).__name__)
@@ -79,9 +86,11 @@ class Road:
             case recovery.Execute() | recovery.ConfirmStart() if run.worker.keeper.is_draining:
                 self._leave()  # a start here would only be cut short, and it would count
             case recovery.Execute(mark, expected):
+                run.worker.disk.check()  # a start here would fail, and it would count
                 sha = self._push_mark(mark, expected)  # 7
                 self._start(sha)
             case recovery.ConfirmStart(sha):
+                run.worker.disk.check()
                 self._start(sha)
             case recovery.PublishAgain():
                 self._publish_again()
@@ -92,10 +101,11 @@ class Road:
                 emit(Moment.CLOSED, **run.claim.facts())
             case recovery.End():
                 assert now.stop is not None
-                self._record(_ending(now.stop))
+                self._record(self._ended(now.stop))
             case recovery.KillFirst():
                 self.hand.tree_immortal = not kill_all(OPERATION, self.request.operation)
             case recovery.Release(code, why):
+                run.worker.disk.check(why)
                 hand_back(run, code, why)
                 self.is_over = True
             case recovery.Unknown(code, why):
@@ -113,9 +123,21 @@ class Road:
             self.checkout.git_dir, self.request.operation, self.run.claim, mark, expected,
             self._signature(),
         )  # fmt: skip
-        push_mark(self.checkout.git_dir, self.remote, self.request.operation, sha, expected)
+        try:
+            push_mark(self.checkout.git_dir, self.remote, self.ref, sha, expected)
+        except PushRefused as refused:
+            if expected is not None or self.ref == branch_of(self.request.operation):
+                raise
+            self._begin_as_a_branch(sha, refused)
         emit(Moment.MARKED, **self.run.claim.facts(), mark=mark, sha=sha)
         return sha
+
+    def _begin_as_a_branch(self, sha: str, refused: PushRefused) -> None:
+        """Nothing is there, and custom refs are refused: the same chain begins as a branch."""
+        self.ref = branch_of(self.request.operation)
+        push_mark(self.checkout.git_dir, self.remote, self.ref, sha, None)
+        why = text(refused.message)[:500]
+        self.run.journal.tell(EventType.STEP, step="operations_as_branches", because=why)
 
     def _start(self, sha: str) -> None:
         start(self.run.store, self.run.claim, sha)
@@ -154,9 +176,7 @@ class Road:
             self._signature(), observation=observation.bytes, candidate=candidate,
         )  # fmt: skip
         branch = self.request.branch if candidate else None
-        push_result(
-            self.checkout.git_dir, self.remote, self.request.operation, sha, tip, branch, candidate
-        )
+        push_result(self.checkout.git_dir, self.remote, self.ref, sha, tip, branch, candidate)
         emit(Moment.PUSHED, **self.run.claim.facts(), outcome=observation.outcome)
         self._record(observation)
 
@@ -172,6 +192,19 @@ class Road:
         record(self.run.store, self.run.claim, observation)
         self.is_over = True
 
+    def _ended(self, stop: Stop) -> Observation:
+        match stop:
+            case Stop.CANCEL:
+                return ending(Outcome.CANCELED, "canceled", "a cancel was asked for")
+            case Stop.ABANDON:
+                return ending(Outcome.ABANDONED, "abandoned", "a person abandoned it")
+            case Stop.CLOSE_ONLY:
+                with self.run.store.begin() as tx:
+                    last = claims.last_words(tx, self.run.claim.key)
+                return ending(Outcome.DEAD, "poison", f"{NO_START_LEFT}{last}")
+            case _:
+                assert_never(stop)
+
     def _leave(self) -> None:
         if not self.run.held.is_lost:
             release(self.run.store, self.run.claim, "left to the next claim", timedelta(0))
@@ -180,15 +213,3 @@ class Road:
     def _signature(self) -> Author:
         signature = self.request.signature
         return Author(signature.name, signature.email, signature.when)
-
-
-def _ending(stop: Stop) -> Observation:
-    match stop:
-        case Stop.CANCEL:
-            return ending(Outcome.CANCELED, "canceled", "a cancel was asked for")
-        case Stop.ABANDON:
-            return ending(Outcome.ABANDONED, "abandoned", "a person abandoned it")
-        case Stop.CLOSE_ONLY:
-            return ending(Outcome.DEAD, "poison", "no start is left, and there is no result")
-        case _:
-            assert_never(stop)

@@ -14,7 +14,7 @@ from app.domain.errors import (
 )
 from app.domain.identity import Kind
 from app.events import Moment, emit
-from app.kinds import author, command, pull_request
+from app.kinds import author, checks, command, pull_request
 from app.kinds.registry import KINDS
 from app.kinds.request import work_request
 from app.store import activities
@@ -22,7 +22,7 @@ from app.store.claims import Verdict
 from app.transitions.bind import bind
 from app.transitions.claim import claim
 from app.transitions.release import release
-from workers import publication
+from workers import checking, publication
 from workers.forges import FORGES
 from workers.handing_back import hand_back
 from workers.journal import Journal
@@ -90,6 +90,7 @@ WORK: dict[Kind, Callable[[Run], None]] = {
     author.NAME: work,
     command.NAME: work,
     pull_request.NAME: publication.publish,
+    checks.NAME: checking.watch,
 }
 
 

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.domain.identity import ActivityKey, Claim, DeliveryNumber
+from app.github.hub import Hub
 from app.store.activities import Activity
 from app.store.engine import Store
 from app.store.listening import Waker
+from workers.forges.base import Place
 from workers.journal import Journal
 from workers.keeper import Held, Keeper
+from workers.room import Disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,12 @@ class Worker:
     store: Store
     keeper: Keeper
     waker: Waker
+    disk: Disk
+    hub: Hub  #: its way to GitHub
+
+    def place(self, repository: str, url: str | None) -> Place:
+        """Where a repository's requests live."""
+        return Place(self.mirrors, repository, url, self.home / "cache", self.hub)
 
     @property
     def mirrors(self) -> Path:

@@ -30,7 +30,8 @@ _PRIORITY = b"\x06\x16"  #: between a queue's name and a priority, in a list's n
 class Door:
     """Lets sound messages in, and counts all that came."""
 
-    def __init__(self, grave: Grave) -> None:
+    def __init__(self, grave: Grave, is_shut: Callable[[], bool] = lambda: False) -> None:
+        self.is_shut = is_shut  #: nothing is taken out of Redis while this says so
         self.read: Counter[str] = Counter()  #: messages of each queue, sound or not
         self._grave = grave
 
@@ -70,6 +71,10 @@ def _guarded(base: Any, door: Door) -> Any:
     class Channel(base.Channel):
         def _get_client(self) -> Any:
             return Client
+
+        def _brpop_start(self, timeout: float | None = None) -> None:
+            if not door.is_shut():  # else it is asked again at the loop's next turn
+                super()._brpop_start(timeout)
 
         def _receive_one(self, subscribed: Any) -> Any:
             """Remote control is no delivery: what cannot be read of it is said and forgotten."""

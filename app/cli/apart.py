@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 from app.cli import parent, record
@@ -15,6 +16,7 @@ from app.domain.errors import SetupError
 
 #: How `failing` tells of a fault.
 _FAULT = re.compile(r"^error: (?P<message>.+) \((?P<code>[a-z_]+)\)\n  (?P<hint>.+)$", re.MULTILINE)
+GRACE = timedelta(seconds=60)  #: that `up` has, if nothing is said
 PATIENCE = 120.0  #: seconds until it is ready; a first start makes the database
 
 
@@ -24,7 +26,7 @@ class UpFailed(SetupError):
     code = "up_failed"
 
 
-def start(home: Path, slots: int) -> Record:
+def start(home: Path, slots: int, grace: timedelta = GRACE) -> Record:
     """Start `up` in a session of its own and wait until it is ready; UpFailed when it ends."""
     log = parent.log_of(home, "up")
     before = log.stat().st_size if log.exists() else 0
@@ -33,7 +35,8 @@ def start(home: Path, slots: int) -> Record:
     }
     with log.open("ab") as file:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "app.cli", "up", "--slots", str(slots)],
+            [sys.executable, "-P", "-m", "app.cli", "up", "--slots", str(slots),
+             "--grace", f"{grace.total_seconds():g}"],
             cwd=home, env=kept | {"FENCEPOST_HOME": str(home)}, stdin=subprocess.DEVNULL,
             stdout=file, stderr=file, start_new_session=True,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`fencepost dead-letters`: what could not be worked on, and its replay."""
+"""`fencepost dead-letters`: what could not be worked on, its replay and its dismissal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from app import config
-from app.cli import letter_told, stack
+from app.cli import dismissing, letter_told, stack
 from app.cli.acting import acting
 from app.cli.duration import Duration
 from app.cli.replaying import One, Rate, Run, batch_of
@@ -19,7 +19,8 @@ from app.domain.dead_letter import LetterCause
 from app.domain.errors import BadInput, NotFound
 from app.store import dead_letters, worlds
 from app.store.engine import Tx
-from app.store.views.dead_letters import Sought, letter_seen, letters_counted, letters_listed
+from app.store.views.dead_letters import Sought, letters_counted, letters_listed
+from app.store.views.letter import letter_seen
 from app.store.views.listing import worlds_listed
 from app.transitions.replay import Asked
 
@@ -30,7 +31,7 @@ _AGE = Duration(timedelta(days=3650))
 
 @click.group()
 def command() -> None:
-    """List, show and replay dead letters: messages and work that nobody could carry out."""
+    """List, show, replay and dismiss dead letters: messages and work that nobody could do."""
 
 
 def _filters(function: _Decorated) -> _Decorated:
@@ -49,13 +50,13 @@ def _filters(function: _Decorated) -> _Decorated:
 
 @command.command(name="list")
 @_filters
-@click.option("--all", "every", is_flag=True, help="Those too that were replayed.")
+@click.option("--all", "every", is_flag=True, help="Those too that were replayed or dismissed.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=200, show_default=True)
 @click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
 def list_(every: bool, limit: int, in_full: bool, **said: Any) -> None:
-    """List the newest letters that nobody has replayed."""
+    """List the newest letters that nobody has replayed or dismissed."""
     with stack.opened(config.read()) as store, store.begin() as tx:
-        sought = _sought(tx, said, replayed=None if every else False)
+        sought = _sought(tx, said, is_open=not every)
         found = letters_listed(tx, sought, limit)
         count = letters_counted(tx, sought)
     if in_full:
@@ -68,9 +69,9 @@ def list_(every: bool, limit: int, in_full: bool, **said: Any) -> None:
     if count > len(found):
         print(f"the newest {len(found)} of {count}", file=sys.stderr)
     return listing(
-        ("id", "cause", "kind", "attempt", "what", "replayed as", "age"), rows,
-        empty="no dead letter",
-        then="fencepost dead-letters show ID, or replay ID --reason WHY",
+        ("id", "cause", "kind", "attempt", "what", "came to", "age"), rows,
+        empty="no dead letter" if every else "no dead letter is open; --all shows the others",
+        then="fencepost dead-letters show ID",
     )  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def show(letter: int, raw: bool, in_full: bool) -> None:
 @command.command()
 @click.argument("letters", type=click.IntRange(1), nargs=-1, metavar="[ID]...")
 @_filters
-@click.option("--all", "every", is_flag=True, help="Every letter that was not replayed.")
+@click.option("--all", "every", is_flag=True, help="Every letter that is open.")
 @click.option("--reason", required=True, help="Why it may succeed now; ten characters or more.")
 @click.option("--rate", type=Rate(), default=0.0, metavar="N/s", help="At most so many: 5/s.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
@@ -115,11 +116,7 @@ def replay(
     with stack.opened(settings) as store:
         with store.begin() as tx:
             sought = _sought(tx, said)
-        if sum((bool(letters), every, not sought.is_everything)) != 1:
-            raise BadInput(
-                "which letters are meant is not clear",
-                hint="name ids, or give filters, or --all: one of the three",
-            )
+        _check_clear(letters, sought, every=every)
         principal = acting(store, settings)
         name = batch or batch_of(principal.id, reason, sought, every, sorted(letters))
         asked = Asked(principal.id, reason, name, is_rehearsal=dry_run)
@@ -136,11 +133,46 @@ def replay(
     return tally.exit_code
 
 
-def _sought(tx: Tx, said: dict[str, Any], *, replayed: bool | None = None) -> Sought:
+@command.command()
+@click.argument("letters", type=click.IntRange(1), nargs=-1, metavar="[ID]...")
+@_filters
+@click.option("--all", "every", is_flag=True, help="Every letter that is open.")
+@click.option("--reason", required=True, help="Why nothing will come of it; it is kept.")
+@click.option("--dry-run", is_flag=True, help="Say how many there are, and change nothing.")
+@click.option("--json", "in_full", is_flag=True, help="As one object, for programs.")
+def dismiss(
+    letters: tuple[int, ...], every: bool, reason: str, dry_run: bool, in_full: bool, **said: Any
+) -> None:
+    """Dismiss letters that nothing will come of: by their ids, or all that a filter finds.
+
+    They leave the list and the counts, and stay to be read: `list --all`, `show`. A letter that
+    was dismissed may still be replayed by its id.
+    """
+    settings = config.read()
+    with stack.opened(settings) as store:
+        with store.begin() as tx:
+            sought = _sought(tx, said)
+        _check_clear(letters, sought, every=every)
+        found = dismissing.Dismissing(store, acting(store, settings), reason, is_rehearsal=dry_run)
+        tally = found.of(letters) if letters else found.sought(sought)
+    if in_full:
+        return as_json({"dismissed": tally.dismissed, "before": tally.before, "dry_run": dry_run})
+    return letter_told.dismissed(tally, is_rehearsal=dry_run)
+
+
+def _check_clear(letters: tuple[int, ...], sought: Sought, *, every: bool) -> None:
+    if sum((bool(letters), every, not sought.is_everything)) != 1:
+        raise BadInput(
+            "which letters are meant is not clear",
+            hint="name ids, or give filters, or --all: one of the three",
+        )
+
+
+def _sought(tx: Tx, said: dict[str, Any], *, is_open: bool = False) -> Sought:
     world = said.pop("world")
     if world is not None and world not in {one.id for one in worlds_listed(tx)}:
         world = worlds.named(tx, world)
-    return Sought(world=world, replayed=replayed, **said)
+    return Sought(world=world, is_open=is_open, **said)
 
 
 def _say_line(one: One) -> None:
@@ -148,7 +180,8 @@ def _say_line(one: One) -> None:
     json_line(
         {
             "letter": one.letter, "code": one.code, "message": one.message, "new": one.is_new,
-            "attempt": done.attempt if done else None, "delivery": done.delivery if done else None,
+            "attempt": done.attempt if done and not one.is_rehearsal else None,
+            "delivery": done.delivery if done and not one.is_rehearsal else None,
             "batch": done.batch if done else None,
         }
     )  # fmt: skip

@@ -9,7 +9,13 @@ from functools import partial
 import click
 
 from app import config
-from app.cli import doctor_embedded, doctor_host, doctor_servers, doctor_stack
+from app.cli import (
+    doctor_embedded,
+    doctor_host,
+    doctor_repository,
+    doctor_servers,
+    doctor_stack,
+)
 from app.cli.doctor_check import Check, Verdict, of_error, ok, tried
 from app.cli.failing import DONE, FAILED
 from app.cli.shown import as_json, painted, plain
@@ -33,6 +39,7 @@ LOOKS: Mapping[str, Callable[[Settings], Iterable[Check]]] = {
     "stack": doctor_stack.stacks,
     "checkouts": doctor_stack.checkouts,
     "separation": doctor_embedded.separation,
+    "github": doctor_repository.account,
 }
 #: What cannot be looked at without a home, and what not without servers either.
 INSIDE = {"secrets", "socket", "servers", "stack", "checkouts"}
@@ -42,13 +49,17 @@ _COLORS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.FAULT: "red"}
 
 @click.command()
 @click.option("--json", "in_full", is_flag=True, help="In full, for programs.")
-def command(in_full: bool) -> int:
+@click.option(
+    "--repo", metavar="URL", help="A repository instead: what it and the credential allow."
+)
+def command(in_full: bool, repo: str | None) -> int:
     """Check the installation, a line a check, and say what to mend; exit 1 on any fault.
 
-    It changes nothing and starts nothing, so it may run beside a working stack.
+    It changes nothing and starts nothing, so it may run beside a working stack. With --repo it
+    makes a ref at GitHub and takes it away again.
     """
     checks = []
-    for check in examined():
+    for check in examined() if repo is None else doctor_repository.examined(config.read(), repo):
         checks.append(check)
         if not in_full:
             print(_line(check))
@@ -57,7 +68,7 @@ def command(in_full: bool) -> int:
         as_json({"checks": checks, **{v.value: counts[v] for v in Verdict}})
     else:
         print(f"{counts[Verdict.FAULT]} faults, {counts[Verdict.WARNING]} warnings")
-        print("next: " + _then(checks))
+        print("next: " + (_then(checks) if repo is None else _then_run(checks, repo)))
     return FAILED if counts[Verdict.FAULT] else DONE
 
 
@@ -82,6 +93,11 @@ def _line(check: Check) -> str:
     verdict = painted(f"{check.verdict:<8}", _COLORS[check.verdict])
     mend = f" ({check.code}); next: {plain(check.then or '')}" if check.code else ""
     return f"{verdict} {check.name:<10}  {plain(check.says)}{mend}"
+
+
+def _then_run(checks: list[Check], repo: str) -> str:
+    first = next((one for one in checks if one.verdict is Verdict.FAULT), None)
+    return first.then or "" if first else f"fencepost run --repo {repo} -- COMMAND"
 
 
 def _then(checks: list[Check]) -> str:

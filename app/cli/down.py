@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from app import config
-from app.cli import record, tenancy
-from app.cli.duration import DURATION
+from app.cli import left_behind, record, tenancy
+from app.cli.duration import GRACE
+from app.cli.home import check_ours
 from app.cli.record import ParentKind
 from app.cli.tail import Tail
 from app.embedded import process, servers
@@ -20,11 +21,14 @@ _MORE = 60.0
 
 
 @click.command()
-@click.option("--grace", type=DURATION, default="60s", show_default=True,
+@click.option("--grace", type=GRACE, default="60s", show_default=True,
               help="How long running work may take to end.")  # fmt: skip
-def command(grace: timedelta) -> None:
+@click.option("--purge", is_flag=True,
+              help="Also delete the databases of homes that are gone; root has such.")  # fmt: skip
+def command(grace: timedelta, purge: bool) -> None:
     """Stop a running `up`, its roles, and the embedded servers; also what a kill left behind."""
     home = config.home()  # the other settings may be unfit, and must not keep it from ending
+    check_ours(home)
     tail = Tail(home, "worker")
     stopped = _stop_parents(home, grace.total_seconds())
     left = record.sweep(home)
@@ -43,6 +47,7 @@ def command(grace: timedelta) -> None:
         print("stopped the servers")
     elif not stopped and not left:
         print("nothing was running")
+    left_behind.purge() if purge else left_behind.tell()
     print("next: fencepost up, or fencepost run -- COMMAND")
 
 

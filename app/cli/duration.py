@@ -6,17 +6,19 @@ from datetime import timedelta
 
 import click
 
-from app.domain.duration import LONGEST, duration
+from app.domain.duration import LONGEST, span
 from app.domain.errors import BadInput
 
 
 class Duration(click.ParamType[timedelta]):
-    """A whole number of seconds, minutes, hours or days; at most a week, if nothing is said."""
+    """Seconds, minutes, hours or days; from a second to a week, if nothing else is said."""
 
     name = "duration"
 
-    def __init__(self, longest: timedelta = LONGEST) -> None:
-        self._longest = longest
+    def __init__(
+        self, longest: timedelta = LONGEST, least: timedelta = timedelta(seconds=1)
+    ) -> None:
+        self._longest, self._least = longest, least
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -25,9 +27,10 @@ class Duration(click.ParamType[timedelta]):
         if isinstance(value, timedelta):
             return value
         try:
-            return duration(str(value).strip(), self._longest)
+            return span(str(value), self._least, self._longest)
         except BadInput as fault:
             self.fail(fault.message, param, ctx)
 
 
 DURATION = Duration()
+GRACE = Duration(least=timedelta(0))  #: none at all may be meant

@@ -13,8 +13,8 @@ from app.cli.telling import journal_sentence, sentence
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen, receipts_of
 from app.store.views.budget import budget_seen
-from app.store.views.dead_letters import letter_behind
 from app.store.views.finding import Found, find
+from app.store.views.letter import letter_behind
 from app.store.views.story import Entry
 from app.store.views.within import attempts_within
 

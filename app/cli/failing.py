@@ -97,7 +97,9 @@ def _was_interrupted(fault: BaseException) -> bool:
 
 
 def _say(message: str, code: str, hint: str) -> None:
-    print(f"error: {message} ({code})", file=sys.stderr)
+    first, *more = message.split("\n")  # each of the others may have a code of its own
+    begun = f"{first.removesuffix(':')} ({code}):" if more else f"{first} ({code})"
+    print("\n".join([f"error: {begun}", *more]), file=sys.stderr)
     if hint:
         print(f"  {hint}", file=sys.stderr)
 

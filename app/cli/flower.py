@@ -64,7 +64,7 @@ def command(address: str, port: int, allow_control: bool) -> int:
         os.environ["FLOWER_BASIC_AUTH"] = credentials  # where Flower itself looks for it
     check_access(address, credentials, allow_control=allow_control)
     # Flower would run a flowerconfig.py of the folder one stands in.
-    os.chdir(home.prepare(settings.home))
+    os.chdir(home.prepare(settings.home, is_shared=True))
     os.environ["FLOWER_COOKIE_SECRET"] = _cookie_secret(settings.home / "flower.secret")
     with _redis_url(settings) as redis_url:
         print(f"flower: http://{address}:{port}  (Ctrl-C ends it)", flush=True)
@@ -97,7 +97,11 @@ def _until_told(arguments: list[str], redis_url: str) -> int:
     told = threading.Event()
     on_stop(lambda *_: told.set())
     reading, writing = os.pipe()
-    environment = os.environ | {"FENCEPOST_REDIS_URL": redis_url, PARENT_FD: str(reading)}
+    kept = {
+        name: value for name, value in os.environ.items()
+        if not name.startswith(("FENCEPOST_GITHUB_", "FENCEPOST_TOKEN"))
+    }  # fmt: skip
+    environment = kept | {"FENCEPOST_REDIS_URL": redis_url, PARENT_FD: str(reading)}
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", "app.cli.flower_process", *arguments],
         env=environment, stdin=subprocess.DEVNULL, pass_fds=[reading], process_group=0,

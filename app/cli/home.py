@@ -18,8 +18,30 @@ class HomeUnusable(SetupError):
     hint = "set FENCEPOST_HOME to a folder that is yours"
 
 
-def prepare(home: Path) -> Path:
-    """Make the home, closed to others, and its folder for logs; HomeUnusable if that is refused."""
+class HomeNotOurs(HomeUnusable):
+    """FENCEPOST_HOME belongs to somebody else; root too leaves nothing of its own in there."""
+
+    code = "home_not_ours"
+    hint = "run this as the user that it belongs to, or set FENCEPOST_HOME to a folder of yours"
+
+
+def check_ours(home: Path) -> None:
+    """HomeNotOurs if the home is there and belongs to another user; nothing is touched."""
+    try:
+        owner = home.stat().st_uid
+    except OSError:
+        return  # it is not there yet, or cannot be seen: who makes it says so
+    if owner != os.geteuid():
+        raise HomeNotOurs(f"{home} belongs to user {owner}, and we are {os.geteuid()}")
+
+
+def prepare(home: Path, *, is_shared: bool = False) -> Path:
+    """Make the home, closed to others, and its folder for logs; HomeUnusable if that is refused.
+
+    `is_shared`: another user's will do, if it lets us write.
+    """
+    if not is_shared:
+        check_ours(home)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         (home / "logs").mkdir(mode=0o700, exist_ok=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import sys
 
+from app.cli.dismissing import Dismissed
 from app.cli.replaying import One, Tally
 from app.cli.shown import painted, plain
 from app.domain.dead_letter import meaning, spoken_of
 from app.store.dead_letters import Replay
-from app.store.views.dead_letters import LetterSeen, ReplaySeen
+from app.store.views.letter import LetterSeen, ReplaySeen
 
 _SHOWN = 2000  #: bytes of a message that are printed
 
@@ -25,11 +26,23 @@ def tell(seen: LetterSeen, message: bytes | None) -> None:
               f"{plain(seen.title or '', 60)}")  # fmt: skip
     if message is not None:
         _tell_message(seen, message)
-    if seen.replay is None:
-        print(f'next: fencepost dead-letters replay {seen.id} --reason "WHY" --dry-run')
-    else:
+    if seen.dismissal is not None:
+        print(f"  dismissed by {seen.dismissal.actor} at {seen.dismissal.at:%FT%TZ}, because: "
+              f"{plain(seen.dismissal.reason)}")  # fmt: skip
+    if seen.replay is not None:
         print(f"  {_replayed(seen.replay)}")
-        print(f"next: fencepost explain {seen.replay.attempt or seen.replay.activity}")
+    print(f"next: {_next(seen, message)}")
+
+
+def _next(seen: LetterSeen, message: bytes | None) -> str:
+    """What is worth typing now; only what names an activity can be replayed."""
+    if seen.replay is not None:
+        return f"fencepost explain {seen.replay.attempt or seen.replay.activity}"
+    if seen.dismissal is not None:
+        return "fencepost dead-letters list"
+    if message is None or spoken_of(message) is not None:
+        return f'fencepost dead-letters replay {seen.id} --reason "WHY" --dry-run'
+    return f'fencepost dead-letters dismiss {seen.id} --reason "WHY"'
 
 
 def in_full(seen: LetterSeen, message: bytes | None) -> dict[str, object]:
@@ -47,6 +60,9 @@ def say(one: One) -> None:
     """Print what became of one letter."""
     if one.replay is None:
         print(f"{one.letter}: refused, {one.message} ({one.code})", flush=True)
+    elif one.is_rehearsal:
+        what = "another attempt" if one.replay.attempt else f"another delivery of {one.replay.key}"
+        print(f"{one.letter}: {what} would be made", flush=True)
     else:
         before = "" if one.is_new else ", before"
         print(f"{one.letter}: {_came(one.replay)}{before}", flush=True)
@@ -64,12 +80,21 @@ def sum_up(tally: Tally, *, is_rehearsal: bool) -> None:
     print(f"next: {words}; the batch is {plain(tally.batch)}", file=sys.stderr)
 
 
+def dismissed(tally: Dismissed, *, is_rehearsal: bool) -> None:
+    """Print how many letters were dismissed."""
+    would = "would be dismissed" if is_rehearsal else "dismissed"
+    before = f", {tally.before} replayed or dismissed before" if tally.before else ""
+    print(f"{tally.dismissed} {would}{before}")
+    then = "the same without --dry-run" if is_rehearsal else "fencepost dead-letters list --all"
+    print(f"next: {then}", file=sys.stderr)
+
+
 def _tell_message(seen: LetterSeen, message: bytes) -> None:
     print(f"  a message of {seen.size} bytes in queue {plain(seen.queue or '')}, "
           f"SHA-256 of what was kept {seen.digest}")  # fmt: skip
     spoken = spoken_of(message)
     if spoken is None:
-        print("  it names no activity")
+        print("  it names no activity, so nothing can be replayed: find who sent it, dismiss it")
     else:
         print(f"  it names {plain(str(spoken.key))} of world {plain(spoken.key.world)}, "
               f"delivery {spoken.delivery or 'unknown'}")  # fmt: skip

@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "down": ("down", "Stop what `up` started, and whatever was left behind."),
     "status": ("status", "Show servers, roles, queues, and what is under way."),
     "attempts": ("attempts", "List, show, cancel and retry attempts."),
-    "dead-letters": ("dead_letters", "List, show and replay what could not be worked on."),
+    "dead-letters": ("dead_letters", "List, show, replay and dismiss what could not be done."),
     "queues": ("queues", "List, pause, resume and limit the queues."),
     "gates": ("gates", "List and decide what waits for a person."),
     "unknown": ("unknown", "List, show and decide work whose outcome nothing proves."),
@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Check the installation, and say what to mend."),
     "logs": ("logs", "Show what an attempt wrote while it ran."),
     "pull-requests": ("pull_requests", "List, show, close and merge pull requests."),
+    "refs": ("refs", "List and prune what runs have left at their remotes."),
     "tasks": ("tasks", "List, show, move, dispatch and retry tasks."),
     "work-orders": ("work_orders", "Create, submit, approve, dispatch and show work orders."),
     "tokens": ("tokens", "Create, list and revoke the tokens by which others may ask."),
@@ -33,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sql": ("sql", "Open psql by a login of the database."),
     "dispatcher": ("dispatcher", "Run the dispatcher in this process."),
     "worker": ("worker", "Run a worker in this process."),
+    "webhook": ("webhook", "Hear a forge's webhooks, so that what waits looks sooner."),
     "flower": ("flower", "Run Flower, which shows queues and workers."),
 }
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.cli.acting import default_world
+from app.cli.base import inspect, started_from
 from app.domain.authority import Principal, require
 from app.domain.board import Column
 from app.domain.digest import text
@@ -18,12 +19,13 @@ from app.domain.scope import check_patterns
 from app.domain.work_order import (
     LONGEST_TITLE,
     MOST_PARALLEL,
+    PLAIN,
     MergeStrategy,
     Specification,
+    Style,
     shortened,
 )
-from app.repository.mirror import Mirror, base_branch, open_mirror, refresh
-from app.repository.source import Source, inspect
+from app.repository.source import Source
 from app.store.engine import Store
 from app.transitions.add_repository import add_repository
 from app.transitions.approve import approve
@@ -47,6 +49,7 @@ class Wanted:
     timeout: timedelta
     check_timeout: timedelta
     serial: bool = False
+    style: Style = PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ class Dispatched:
 
     world: WorldId
     attempt: str
+    repository: str  #: id
     base: Base  #: what the work starts from
-    mirror: Mirror  #: where that is
 
 
 def read(wanted: Wanted, repository: str, base: str | None) -> Order:
@@ -96,7 +99,7 @@ def order_of(wanted: Wanted, source: Source) -> Order:
         Specification(
             _title(wanted.title, wanted.command), source.base, wanted.paths, wanted.command,
             wanted.checks, wanted.timeout, wanted.check_timeout,
-            merge=merge, merge_bound=1 if wanted.serial else MOST_PARALLEL,
+            merge=merge, merge_bound=1 if wanted.serial else MOST_PARALLEL, style=wanted.style,
         ),
     )  # fmt: skip
 
@@ -107,12 +110,12 @@ def carry_out(store: Store, home: Path, order: Order, principal: Principal) -> D
     Whoever may not do all of it does nothing of it.
     """
     world, actor = permitted(store, principal), principal.id
-    repository = add_repository(store, world, actor, order.source.name, order.source.url)
-    mirror = open_mirror(home / "forge", repository.id)
-    base = Base(base_branch(order.source), refresh(mirror, order.source))
+    source = order.source
+    repository = add_repository(store, world, actor, source.name, source.url, source.forge)
+    base = started_from(home, repository.id, source)
     task = hand_in(store, world, actor, repository.id, order.specification)
     attempt = dispatch(store, world, actor, task, base)
-    return Dispatched(world, attempt, base, mirror)
+    return Dispatched(world, attempt, repository.id, base)
 
 
 def permitted(store: Store, principal: Principal) -> WorldId:

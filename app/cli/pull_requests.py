@@ -1,4 +1,4 @@
-"""`fencepost pull-requests`: the local forge's numbered requests."""
+"""`fencepost pull-requests`: the requests of every repository, at the forge that each is of."""
 
 from __future__ import annotations
 
@@ -14,11 +14,23 @@ import click
 from app import config
 from app.cli import stack
 from app.cli.shown import age, as_json, listing, plain
-from app.domain.errors import Ambiguous, NotFound
+from app.domain.errors import Ambiguous, FencepostError, NotFound, Refused
+from app.domain.pull_request import LOCAL_FORGE
+from app.github import requests as github
+from app.github.account import account_of
+from app.github.hub import Hub
+from app.github.hub import Repository as AtGitHub
+from app.github.requests import Shown
 from app.repository import requests
 from app.repository.mirror import Mirror, pull_command
 from app.repository.requests import PullRequest
 from app.store.views.fleet import RepositorySeen, repositories_seen
+
+
+class NotOurs(Refused):
+    """What is at a forge that people merge at is merged and closed there."""
+
+    code = "not_ours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +38,18 @@ class Known:
     """A request, where it was found, and the shortest name that means it alone."""
 
     repository: RepositorySeen
-    mirror: Mirror
-    request: PullRequest
+    where: Mirror | AtGitHub
+    request: PullRequest | Shown
     name: str = ""
     place: str = ""  #: the repository, told from others of its name
 
 
 @click.group()
 def command() -> None:
-    """List, show, close and merge pull requests.
+    """List and show pull requests; close and merge those of the local forge.
 
-    A request is named by its number, or by REPOSITORY:NUMBER where several have that number.
+    A request is named by its number, or by REPOSITORY:NUMBER where several have that number. Those
+    at GitHub are shown as they stand there, and are closed and merged there.
     """
 
 
@@ -68,7 +81,7 @@ def show(number: str, diff: bool, in_full: bool) -> None:
     """Show one request: where it stands, and its text with the evidence."""
     one = _one(number)
     if diff:
-        sys.stdout.buffer.write(requests.diff(one.mirror, one.request.number))
+        sys.stdout.buffer.write(_diff(one))
     elif in_full:
         as_json({**_facts(one), "repository": one.repository, "name": one.name})
     else:
@@ -80,7 +93,7 @@ def show(number: str, diff: bool, in_full: bool) -> None:
 def close(number: str) -> None:
     """Close an open request without merging it."""
     one = _one(number)
-    requests.close(one.mirror, one.request.number)
+    requests.close(_mirror(one), one.request.number)
     print(f"closed #{one.request.number} of {one.repository.name}")
     print("next: fencepost pull-requests list")
 
@@ -90,16 +103,33 @@ def close(number: str) -> None:
 def merge(number: str) -> None:
     """Merge an open request into the forge's base; nothing is pushed to where it came from."""
     one = _one(number)
-    merged = requests.merge(one.mirror, one.request.number)
+    mirror = _mirror(one)
+    merged = requests.merge(mirror, one.request.number)
     print(
         f"merged #{merged.number} of {one.repository.name} into {merged.base}: {merged.merged_sha}"
     )
-    print(f"next: {pull_command(one.mirror, merged.base)}")
+    print(f"next: {pull_command(mirror, merged.base)}")
 
 
-def fetch_command(git_dir: Path, branch: str) -> str:
+def fetch_command(where: Path | str, branch: str) -> str:
     """What the reader types in their clone to have the branch."""
-    return shlex.join(["git", "fetch", str(git_dir), branch])
+    return shlex.join(["git", "fetch", str(where), branch])
+
+
+def _diff(one: Known) -> bytes:
+    if isinstance(one.where, Mirror):
+        return requests.diff(one.where, one.request.number)
+    return github.diff(one.where, one.request.number)
+
+
+def _mirror(one: Known) -> Mirror:
+    """Where a request is closed or merged, unless that is nobody's but GitHub's."""
+    if isinstance(one.where, Mirror):
+        return one.where
+    raise NotOurs(
+        f"request #{one.request.number} is at GitHub: Fencepost merges and closes nothing there",
+        hint=f"see {one.request.url}",
+    )
 
 
 def _tell(one: Known) -> None:
@@ -119,8 +149,11 @@ def _tell(one: Known) -> None:
     print()
     print("\n".join(plain(line) for line in request.body.splitlines()))
     print()
-    print(f"next: {fetch_command(one.mirror.git_dir, request.head)} && git diff HEAD...FETCH_HEAD")
-    if request.state == "open":
+    at = one.where.git_dir if isinstance(one.where, Mirror) else one.repository.url
+    print(f"next: {fetch_command(at, request.head)} && git diff HEAD...FETCH_HEAD")
+    if not isinstance(one.where, Mirror):
+        print(f"      {request.url}")
+    elif request.state == "open":
         print(f"      fencepost pull-requests merge {one.name}")
 
 
@@ -128,16 +161,25 @@ def _all() -> list[Known]:
     settings = config.read()
     with stack.opened(settings) as store, store.begin() as tx:
         known = repositories_seen(tx)
-    found = []
-    for repository in known:
-        mirror = Mirror(settings.home / "forge" / f"{repository.id}.git")
-        if mirror.git_dir.is_dir():
-            found += [
-                Known(repository, mirror, request) for request in requests.list_requests(mirror)
-            ]
+    hub = Hub(account_of(settings))
+    found = [one for repository in known for one in _of(settings.home, hub, repository)]
     found.sort(key=lambda one: one.request.opened_at, reverse=True)
     numbers = [one.request.number for one in found]
     return [_named(one, numbers.count(one.request.number) == 1, known) for one in found]
+
+
+def _of(home: Path, hub: Hub, repository: RepositorySeen) -> list[Known]:
+    """One repository's requests; a GitHub that does not answer keeps nobody else's from view."""
+    if repository.forge == LOCAL_FORGE:
+        mirror = Mirror(home / "forge" / f"{repository.id}.git")
+        here = requests.list_requests(mirror) if mirror.git_dir.is_dir() else []
+        return [Known(repository, mirror, one) for one in here]
+    try:
+        at = hub.repository(repository.url)
+        return [Known(repository, at, one) for one in github.ours(at)]
+    except FencepostError as fault:
+        print(f"warning: {repository.url}: {fault.message} ({fault.code})", file=sys.stderr)
+        return []
 
 
 def _named(one: Known, is_alone: bool, known: list[RepositorySeen]) -> Known:
@@ -171,7 +213,7 @@ def _one(named: str) -> Known:
             raise Ambiguous(f"request {number} may be {names}", hint="name it by one of those")
 
 
-def _age(request: PullRequest) -> str:
+def _age(request: PullRequest | Shown) -> str:
     return age(timedelta(seconds=time.time() - request.opened_at))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 from app.broker.redis import Broker
@@ -22,7 +22,7 @@ _WORDS = {
     Why.FULL: "its queue's window is full",
     Why.TURN: "it is about to be sent, when its world's turn comes",
     Why.SENDING: "it is being sent",
-    Why.SLOT: "its message is in Redis, and no worker has a free slot for it",
+    Why.SLOT: "its message is in Redis, and no worker has a free slot or disk for it",
 }
 
 
@@ -61,9 +61,10 @@ def remarks(seen: Queues) -> Iterator[str]:
         yield f"all queues: {under_way} under way, of {seen.most_running}"
 
 
-def limit_row(one: Decision) -> tuple[object, ...]:
-    """A decision as a row of a table."""
-    of: str | None = one.world if one.what is What.WAITING else one.queue
+def limit_row(one: Decision, names: Mapping[str, str]) -> tuple[object, ...]:
+    """A decision as a row of a table; worlds go by their names."""
+    world = None if one.world is None else plain(names.get(one.world, one.world), 60)
+    of: str | None = world if one.what is What.WAITING else one.queue
     every = "every world" if one.what is What.WAITING else "all queues"
     most = "" if one.what is What.PAUSE else one.value
     return one.what, of or every, most, one.by, f"{one.at:%FT%TZ}", plain(one.reason, 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
 
@@ -16,6 +17,7 @@ from app.kinds.registry import KINDS
 from app.store import limits, worlds
 from app.store.engine import Store
 from app.store.limits import What
+from app.store.views.listing import worlds_listed
 from app.store.views.queues import holding, queues_seen
 from app.transitions.limit import MOST, MOST_IN_WINDOW, limit
 from app.transitions.pause_queue import pause_queue
@@ -130,11 +132,12 @@ def _check(kind: Kind | None, window: int | None, waiting: int | None, name: str
 def _show(store: Store, in_full: bool) -> None:
     with store.begin() as tx:
         found = holding(limits.current(tx))
+        names = {one.id: one.name for one in worlds_listed(tx)}
     if in_full:
-        return as_json(found)
+        return as_json([{**asdict(one), "world_name": names.get(one.world or "")} for one in found])
     return listing(
         ("what", "of", "at most", "by", "since", "reason"),
-        map(queue_told.limit_row, found),
+        [queue_told.limit_row(one, names) for one in found],
         empty="no limit holds but the usual windows",
         then="fencepost queues limit [QUEUE] --running N --reason WHY",
     )

@@ -40,6 +40,7 @@ class One:
     letter: int
     replay: Replay | None = None
     is_new: bool = False
+    is_rehearsal: bool = False  #: what came of it was taken back, with the ids that it had
     code: str | None = None
     message: str | None = None
 
@@ -114,7 +115,8 @@ class Run:
             raise  # for every letter
         except (Refused, ProviderError) as fault:
             return One(letter, code=fault.code, message=f"{fault.message}; {fault.advice}")
-        return One(letter, done.replay, done.is_new)
+        would = self.asked.is_rehearsal and done.is_new
+        return One(letter, done.replay, done.is_new, is_rehearsal=would)
 
 
 def batch_of(*parts: object) -> str:

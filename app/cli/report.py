@@ -11,6 +11,7 @@ from app.cli import failing
 from app.cli.pull_requests import fetch_command, unmistakable
 from app.cli.shown import elapsed, painted, plain
 from app.cli.waiting_told import told as waiting_told
+from app.domain.pull_request import LOCAL_FORGE
 from app.store.engine import Store
 from app.store.views.artifacts import artifacts_of
 from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
@@ -30,6 +31,7 @@ ADVICE = {
     "path_matches_nothing": "correct --path: it is a pattern of paths from the repository's root",
     "check_failed": "mend what the check complains about, then run it again",
     "check_timed_out": "give it more time with --check-timeout",
+    "poison": "mend what the last start ended with, then `fencepost dead-letters list` and replay",
     "check_changed_files": "let checks write outside the repository's folder",
 }
 
@@ -82,7 +84,8 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
     (repository,) = (one for one in repositories if one.id == seen.repository)
     prefix = "" if len(repositories) == 1 else f"{unmistakable(repository, repositories)}:"
     mirror = home / "forge" / f"{seen.repository}.git"
-    return {**found, "next": _next(seen, found, prefix, mirror)}
+    where = mirror if repository.forge == LOCAL_FORGE else seen.url
+    return {**found, "next": _next(seen, found, prefix, where)}
 
 
 def exit_code(seen: AttemptSeen) -> int:
@@ -167,7 +170,7 @@ def _change(file: Mapping[str, Any]) -> str:
     return f"{words} {plain(file['path'])}"
 
 
-def _next(seen: AttemptSeen, found: Mapping[str, Any], prefix: str, mirror: Path) -> list[str]:
+def _next(seen: AttemptSeen, found: Mapping[str, Any], prefix: str, where: Path | str) -> list[str]:
     explain = f"fencepost explain {seen.id}"
     if seen.unknown is not None:
         return [f"fencepost unknown show {seen.id}", explain]
@@ -178,7 +181,7 @@ def _next(seen: AttemptSeen, found: Mapping[str, Any], prefix: str, mirror: Path
     if request := found["pull_request"]:
         return [
             f"fencepost pull-requests show {prefix}{request['number']}",
-            fetch_command(mirror, request["head"]),
+            fetch_command(where, request["head"]),
             explain,
         ]
     return [f"fencepost logs {seen.id}", explain]

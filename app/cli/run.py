@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import click
 
@@ -25,15 +26,20 @@ from app.cli.repos import carrying, reading
 from app.cli.repos.screen import screen
 from app.cli.shown import json_line
 from app.config import Settings
+from app.domain.work_order import Style
 from app.repository.address import is_url
-from app.repository.mirror import pull_command
+from app.repository.mirror import open_mirror, pull_command
 
 _GRACE = 10.0  #: seconds for roles that have nothing left to do
 _SLOTS = 4
 
 
 @click.command()
-@click.option("--repo", help="Path or URL; else the repository one stands in.")
+@click.option(
+    "--repo", metavar="PATH-or-URL",
+    help="Else the repository one stands in. A URL at github.com, or at the host of "
+    "FENCEPOST_GITHUB_URL, ends in a pull request there if FENCEPOST_GITHUB_TOKEN is set.",
+)  # fmt: skip
 @click.option(
     "--repos", metavar="FILE", help="A list, one a line, `PATH-or-URL [BASE]`; - reads it."
 )
@@ -50,6 +56,10 @@ _SLOTS = 4
 @click.option(
     "--serial", is_flag=True, help="Begin only while no other request on the base is open."
 )
+@click.option(
+    "--draft", is_flag=True, help="Open the request as a draft, where the forge has them."
+)
+@click.option("--label", "labels", multiple=True, help="Of the request, where the forge has them.")
 @click.option("--again", is_flag=True, help="Of a list, begin anew what failed or was canceled.")
 @click.option("--reason", metavar="WHY", help="Why it may succeed --again; ten characters or more.")
 @click.option("--detach", is_flag=True, help="Print the attempt and leave the stack running.")
@@ -58,8 +68,8 @@ _SLOTS = 4
 def command(
     repo: str | None, repos: str | None, base: str | None, paths: tuple[str, ...],
     checks: tuple[str, ...], title: str | None, timeout: timedelta, check_timeout: timedelta,
-    serial: bool, again: bool, reason: str | None, detach: bool, as_json: bool,
-    command: tuple[str, ...],
+    serial: bool, draft: bool, labels: tuple[str, ...], again: bool, reason: str | None,
+    detach: bool, as_json: bool, command: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run COMMAND on a fresh checkout of a repository, check what it changed, and open a request.
 
@@ -69,7 +79,8 @@ def command(
     """
     on_stop(signal.default_int_handler)
     settings = config.read()
-    asked = Wanted(paths, checks, command, title, timeout, check_timeout, serial)
+    style = Style(draft, labels)
+    asked = Wanted(paths, checks, command, title, timeout, check_timeout, serial, style)
     why = _check_use(repo, repos, again, reason)
     if repos is not None:
         return _many(settings, repos, asked, base, why, detach=detach, as_json=as_json)
@@ -120,7 +131,7 @@ def _followed(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
         new = order.carry_out(store, settings.home, wanted, acting(store, settings))
         place = f"{wanted.source.name} at {wanted.source.base} {new.base.sha[:12]}"
         shown.say(f"attempt {new.attempt} of {place}", attempt=new.attempt)
-        _say_if_ahead(shown, wanted, new)
+        _say_if_ahead(settings.home, shown, wanted, new)
         with collected() as interrupts:
             watch = watching.Watch(
                 store, settings.home, new, found.redis_url, parent, shown, interrupts
@@ -133,7 +144,7 @@ def _detached(settings: Settings, wanted: Order, shown: Progress, *, as_json: bo
     with stack.joined(settings) as found, stack.store_of(found) as store:
         stack.check_redis(found.redis_url)
         new = order.carry_out(store, settings.home, wanted, acting(store, settings))
-    _say_if_ahead(shown, wanted, new)
+    _say_if_ahead(settings.home, shown, wanted, new)
     shown.close()
     if as_json:
         json_line({"type": "dispatched", "attempt": new.attempt, "world": new.world})
@@ -149,13 +160,14 @@ def _start_apart(settings: Settings) -> None:
         apart.start(settings.home, _SLOTS)
 
 
-def _say_if_ahead(shown: Progress, wanted: Order, new: Dispatched) -> None:
+def _say_if_ahead(folder: Path, shown: Progress, wanted: Order, new: Dispatched) -> None:
     """Say that the work starts from another commit than the one that the reader looks at."""
     if new.base.sha != wanted.source.sha:
         where = wanted.source.url if is_url(wanted.source.url) else "your clone"
+        mirror = open_mirror(folder / "forge", new.repository)
         shown.say(
             f"the forge's {new.base.branch} has merged requests that {where} lacks: "
-            f"{pull_command(new.mirror, new.base.branch)}",
+            f"{pull_command(mirror, new.base.branch)}",
             code="forge_is_ahead",
         )
 

@@ -16,6 +16,7 @@ from app.cli.logins import Logins
 from app.cli.record import Record
 from app.cli.shown import age, as_json, painted
 from app.config import Settings
+from app.disk import Room, room
 from app.domain.errors import RedisUnreachable
 from app.embedded import process, servers
 from app.store.views.fleet import Counts, counts
@@ -37,12 +38,13 @@ class Status:
     """Everything at one glance."""
 
     home: str
-    servers: str  #: embedded, at rest, or given
+    servers: str  #: a key of `_SERVERS`
     up: int | None  #: pid of the parent
     roles: list[Role]
     workers: int | None  #: connected to Redis, on any machine; None: Redis does not answer
     queues: tuple[QueueLine, ...]  #: both depths side by side (Q02)
     counts: Counts
+    room: Room | None = None  #: on this machine's disk
 
 
 @click.command()
@@ -58,7 +60,7 @@ def command(in_full: bool) -> None:
             queues, totals = queues_seen(tx, redis).queues, counts(tx)
     seen = Status(
         str(settings.home), where, up.pid if up else None, _roles(up), workers,
-        queues, totals,
+        queues, totals, room(settings.home, settings.least_disk),
     )  # fmt: skip
     return as_json(seen) if in_full else _tell(seen)
 
@@ -69,6 +71,15 @@ def _servers(settings: Settings, up: Record | None) -> str:
     if servers.running(settings.home):
         return "embedded"
     return "embedded, being started again" if up else "embedded, at rest"
+
+
+#: What they are, in words.
+_SERVERS = {
+    "given": "your own",
+    "embedded": "Fencepost's own",
+    "embedded, being started again": "Fencepost's own, which had ended and are started again",
+    "embedded, at rest": "Fencepost's own, which were stopped: started for this look alone",
+}
 
 
 def _roles(up: Record | None) -> list[Role]:
@@ -90,21 +101,28 @@ def _redis(found: Logins) -> tuple[int | None, Redis]:
 
 
 def _tell(seen: Status) -> None:
-    redis = "Redis answers" if seen.workers is not None else painted("Redis does not", "red")
+    answers = "Postgres and Redis answer"
+    if seen.workers is None:
+        answers = f"Postgres answers, {painted('Redis does not', 'red')}"
     _row("home", seen.home)
-    _row("servers", f"{seen.servers}; Postgres answers, {redis}")
+    _row("servers", f"{_SERVERS[seen.servers]}; {answers}")
     _row("stack", f"up, pid {seen.up}" if seen.up else "no `up` runs here")
     for role in seen.roles:
         state = "runs" if role.alive else painted("ended; its parent starts it again", "red")
         _row(role.name, f"pid {role.pid}, {state}, since {age(role.since)}")
     _row("workers", f"{'?' if seen.workers is None else seen.workers} connected")
+    if seen.room is not None and not seen.room.is_enough:
+        _row("disk", painted(f"{seen.room}: workers here begin nothing", "red"))
     for queue in seen.queues:
         messages = "?" if queue.redis is None else queue.redis
         oldest = f", oldest {age(queue.oldest)}" if queue.oldest else ""
         _row("queue", f"{queue.queue}: {queue.state}, {queue.waiting} in Postgres, "
                       f"{messages} in Redis, {queue.running} running{oldest}")  # fmt: skip
     total = seen.counts
-    _row("attempts", f"{total.active} active, {total.unknown} unknown, {total.dead} dead letters")
+    _row(
+        "attempts",
+        f"{total.active} active, {total.unknown} unknown, {total.dead} dead letters open",
+    )
     rest = "fencepost attempts list" if total.active else "fencepost run -- COMMAND"
     print("next: " + ("fencepost unknown list" if total.unknown else rest))
 

@@ -1,8 +1,7 @@
-"""What roles write to their logs, shown on the terminal of their parent."""
+"""What roles write to their logs, read as it is added."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from app.cli.shown import plain
@@ -12,14 +11,10 @@ class Tail:
     """One role's log from now on, line by line, each with the role's name before it."""
 
     def __init__(self, home: Path, name: str) -> None:
-        self._file, self._name = home / "logs" / f"{name}.log", name
+        self.name = name
+        self._file = home / "logs" / f"{name}.log"
         self._place = self._size()
         self._rest = b""
-
-    def show(self) -> None:
-        """Print what was added since the last look."""
-        for line in self.lines():
-            print(f"{self._name:<10} {line}", file=sys.stderr, flush=True)
 
     def lines(self) -> list[str]:
         """The whole lines that were added since the last look, unable to steer the terminal."""

@@ -20,7 +20,8 @@ SENTENCES: dict[str, str] = {
     "claim.ended": "fence {fence} ended: {end_cause}",
     "operation.bound": "bound to operation {operation_id}",
     "start.recorded": "fence {fence} may start one process: {sha}",
-    "call.sent": "call {fence}.{n} to the forge: {call}",
+    "call.sent": "call {fence}.{n} to the forge: {call}; "
+    "no other is sent before its answer is known",
     "call.answered": "fence {fence} proves call {call_fence}.{n} to be {outcome}: {evidence}",
     "artifact.kept": "kept {name} ({media_type})",
     "result.recorded": "fence {fence} recorded the result: {outcome} {digest}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import signal
-import sys
 import threading
 import time
 from datetime import timedelta
@@ -12,12 +12,13 @@ import click
 
 from app import config
 from app.cli import apart, home, record, stack
-from app.cli.duration import DURATION
+from app.cli.duration import GRACE
 from app.cli.guard import guarded
 from app.cli.interrupt import on_stop
 from app.cli.parent import Parent
 from app.cli.record import ParentKind
 from app.cli.tail import Tail
+from app.cli.up_told import Tell, teller
 from app.config import Settings
 from app.domain.errors import WrongState
 
@@ -25,10 +26,14 @@ from app.domain.errors import WrongState
 @click.command()
 @click.option("--detach", is_flag=True, help="Leave it running; `fencepost down` ends it.")
 @click.option("--slots", type=click.IntRange(1, 1000), default=4, show_default=True)
-@click.option("--grace", type=DURATION, default="60s", show_default=True,
+@click.option("--grace", type=GRACE, default="60s", show_default=True,
               help="How long running work may take to end before it is handed back.")  # fmt: skip
-def command(detach: bool, slots: int, grace: timedelta) -> None:
+@click.option("--json", "in_full", is_flag=True,
+              help="Every log line as an object on standard output, for programs.")  # fmt: skip
+def command(detach: bool, slots: int, grace: timedelta, in_full: bool) -> None:
     """Start servers, dispatcher and a worker; Ctrl-C drains, twice hands running work back.
+
+    A terminal gets what happens in short; all of it is in the home's `logs` folder.
 
     Without FENCEPOST_DATABASE_URL (the owner's) and FENCEPOST_REDIS_URL it uses servers of its own.
     """
@@ -39,14 +44,15 @@ def command(detach: bool, slots: int, grace: timedelta) -> None:
             raise _already(up.pid)
         print(f"already up (pid {up.pid})")
     elif detach:
-        print(f"up (pid {apart.start(settings.home, slots).pid})")
+        print(f"up (pid {apart.start(settings.home, slots, grace).pid})")
     else:
-        return _stay(settings, slots, grace.total_seconds())
+        return _stay(settings, slots, grace.total_seconds(), teller(in_full=in_full))
     return print("next: fencepost status, or fencepost run -- COMMAND")
 
 
-def _stay(settings: Settings, slots: int, grace: float) -> None:
+def _stay(settings: Settings, slots: int, grace: float, tell: Tell) -> None:
     on_stop(signal.default_int_handler)
+    say = functools.partial(tell, "fencepost")
     with home.alone(settings.home / "up.lock") as is_first:
         if not is_first:
             raise _already(None)
@@ -62,16 +68,17 @@ def _stay(settings: Settings, slots: int, grace: float) -> None:
                 say(f"up: dispatcher and a worker with {slots} slots, home {settings.home}")
                 say("next: fencepost run -- COMMAND in a git repository; Ctrl-C here drains")
                 while not stop.wait(0.2):
-                    for tail in tails:
-                        tail.show()
+                    _tell_news(tails, tell)
                 say("drains; again to hand running work back")
                 parent.stop(grace, hurry)
+            _tell_news(tails, tell)
             say("down")
 
 
-def say(line: str) -> None:
-    """A line of the parent itself."""
-    print(f"fencepost  {line}", file=sys.stderr, flush=True)
+def _tell_news(tails: list[Tail], tell: Tell) -> None:
+    for tail in tails:
+        for line in tail.lines():
+            tell(tail.name, line)
 
 
 def _on_signals() -> tuple[threading.Event, threading.Event]:

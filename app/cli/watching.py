@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app import config
 from app.broker.redis import workers_connected
 from app.cli import failing, report, waiting_told
 from app.cli.follow import Follower, News, follow
@@ -16,7 +17,14 @@ from app.cli.order import Dispatched
 from app.cli.parent import Parent, last_words
 from app.cli.progress import Progress, Say
 from app.cli.shown import json_line
-from app.domain.errors import DatabaseUnreachable, RedisUnreachable, SetupError, WrongState
+from app.disk import room
+from app.domain.errors import (
+    DatabaseUnreachable,
+    DiskFull,
+    RedisUnreachable,
+    SetupError,
+    WrongState,
+)
 from app.store.engine import Store
 from app.store.views.attempt import AttemptSeen
 from app.transitions.cancel import cancel
@@ -130,7 +138,7 @@ def _pause(watch: Watch, seen: AttemptSeen) -> None:
         return
     watch.asked = now
     if now - watch.began > start_up(watch.parent):
-        watch.said_queued = said_that_nobody_works(watch.redis_url, watch.shown.say)
+        watch.said_queued = said_that_nobody_works(watch.redis_url, watch.home, watch.shown.say)
 
 
 def check_roles(parent: Parent | None, home: Path, then: str) -> None:
@@ -163,11 +171,13 @@ def _waits(watch: Watch, seen: AttemptSeen) -> bool:
     return any(step.waits for step in seen.steps)
 
 
-def said_that_nobody_works(redis_url: str | None, say: Say) -> bool:
-    """Whether it had to be said that what is queued finds no worker."""
+def said_that_nobody_works(redis_url: str | None, home: Path, say: Say) -> bool:
+    """Whether it had to be said that what is queued finds no worker, or none with room."""
     try:
-        if redis_url is None or workers_connected(redis_url) > 0:
+        if redis_url is None:
             return False
+        if workers_connected(redis_url) > 0:
+            return _said_that_there_is_no_room(home, say)
     except RedisUnreachable as fault:
         say(f"queued in Postgres: {fault.message}", code=fault.code)
         return True
@@ -177,6 +187,14 @@ def said_that_nobody_works(redis_url: str | None, say: Say) -> bool:
         code="no_worker",
     )
     return True
+
+
+def _said_that_there_is_no_room(home: Path, say: Say) -> bool:
+    """Of this machine's disk; that of workers elsewhere is theirs to speak of."""
+    found = room(home, config.read().least_disk)
+    if not found.is_enough:
+        say(f"queued: workers here begin nothing: {found}", code=DiskFull.code)
+    return not found.is_enough
 
 
 def _cancel(watch: Watch, follower: Follower) -> None:

@@ -6,12 +6,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from app.cli.base import inspect
 from app.cli.order import Order
 from app.domain.errors import BadInput
 from app.intake.document import LARGEST
 from app.intake.work_order_file import read
 from app.repository.address import is_url
-from app.repository.source import inspect
 
 STANDARD_INPUT = "-"
 

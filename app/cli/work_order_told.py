@@ -61,6 +61,12 @@ def _step_lines(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", f"retries {name} {rule['attempts']} times"
 
 
+def _style_lines(style: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, asked in style.items():
+        if asked not in (False, [], "keep"):
+            yield "request", f"{name} {', '.join(asked) if isinstance(asked, list) else asked}"
+
+
 def _lines(said: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     """What the specification says, without what it leaves at its default."""
     yield "base", str(said["base"])
@@ -82,5 +88,6 @@ def _lines(said: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
             yield "budget", f"{name} {bound}"
     merge = cast("Mapping[str, Json]", said["merge"])
     yield "merge", f"{merge['strategy']}, {merge['bound']} at a time"
+    yield from _style_lines(cast("Mapping[str, Any]", said.get("style", {})))
     for name, rule in cast("Mapping[str, Mapping[str, Json]]", said["retry"]).items():
         yield "retry", f"{name}: {rule['attempts']} times"

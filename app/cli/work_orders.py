@@ -45,7 +45,8 @@ def create(file: str, reason: str | None, key: str | None, in_full: bool) -> Non
         world = default_world(store, principal)
         for verb in ("add_repository", "draft"):
             require(principal, verb, world)
-        known = add_repository(store, world, principal.id, order.source.name, order.source.url)
+        source = order.source
+        known = add_repository(store, world, principal.id, source.name, source.url, source.forge)
         new = draft(
             store, world, principal.id, known.id, order.specification, reason=reason, key=key
         )

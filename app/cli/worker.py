@@ -10,7 +10,7 @@ import click
 
 from app import config
 from app.cli import home, stack
-from app.cli.duration import DURATION
+from app.cli.duration import GRACE
 from app.config import Settings
 from app.kinds.registry import KINDS
 
@@ -24,7 +24,7 @@ from app.kinds.registry import KINDS
     type=click.Choice(list(KINDS)),
     help="Take only this kind of activity; may be repeated.  [default: every kind]",
 )
-@click.option("--grace", type=DURATION,
+@click.option("--grace", type=GRACE,
               help="How long running work may take to end after TERM.  [default: 6s]")  # fmt: skip
 def command(slots: int, kinds: tuple[str, ...], grace: timedelta | None) -> None:
     """Run a worker in this process: TERM drains it, a second one hands its work back.
@@ -40,7 +40,7 @@ def command(slots: int, kinds: tuple[str, ...], grace: timedelta | None) -> None
         words += ["--grace", f"{grace.total_seconds():g}"]
     # Away from the folder one stands in: a repository may hold packages of our names.
     settings = config.read()
-    os.chdir(home.prepare(settings.home))
+    os.chdir(home.prepare(settings.home, is_shared=True))
     os.environ.update(_logins(settings))
     sys.stdout.flush()
     # The app never imports the workers; the process becomes one.

@@ -6,19 +6,33 @@ import functools
 import signal
 import sys
 import threading
+import time
 
 from app import config, logs
 from app.broker.publisher import Publisher
 from app.broker.redis import Broker
 from app.broker.topology import celery_app
-from app.dispatcher import loop, projector, reaper, relay, stager, ticker, watcher
+from app.dispatcher import (
+    github_watcher,
+    janitor,
+    loop,
+    projector,
+    reaper,
+    relay,
+    stager,
+    ticker,
+    watcher,
+)
 from app.dispatcher.loop import Beside, Nudge, Turn
 from app.domain.errors import FencepostError
 from app.events import Moment, emit
+from app.github.account import account_of
+from app.github.hub import Hub
 from app.kinds import registry
 from app.metrics.serving import serve
 from app.metrics.shared import Shared
 from app.metrics.turns import Turns
+from app.operations.retention import kept_for
 from app.parentage import watch_parent
 from app.store import footing, installation
 from app.store.engine import open_store
@@ -44,6 +58,8 @@ def main() -> int:
         footing.check(store, footing.Login.APP)
         with store.begin() as tx:
             named = installation.name(tx)
+        hub = Hub(account_of(settings))
+        sweeper = janitor.Janitor(store, settings.home, hub, kept_for(settings), stop)
         counted = Turns()
         shared = Shared(
             open_store(url, name="fencepost-metrics", connections=1),
@@ -68,7 +84,13 @@ def main() -> int:
         Turn("relay", functools.partial(relay.turn, store, broker, publisher, named)),
         Turn("replace", functools.partial(reaper.replace_lost_messages, store, broker), every=1.0),
     ]
-    for turn in (*turns, *beside):
+    at_github = [
+        Turn("watch_github", github_watcher.Watcher(store, hub).turn, every=github_watcher.EVERY)
+    ]
+    clearing = [
+        Turn("clear", sweeper.turn, every=janitor.EVERY, due=time.monotonic() + janitor.FIRST)
+    ]
+    for turn in (*turns, *beside, *at_github, *clearing):
         turn.step = counted.counted(turn.name, turn.step)
     emit(Moment.ROLE_STARTED, role="dispatcher")
     listener = Listener(settings.listen_url or url)
@@ -77,10 +99,18 @@ def main() -> int:
         listener.wait(seconds, stop)
         nudge.give()
 
-    # Redis may hang for seconds; what needs no Redis goes on meanwhile
-    redis_loop = Beside(beside, nudge.wait, stop, SWEEP)
+    def rest(seconds: float, stop: threading.Event) -> None:
+        stop.wait(seconds)
+
+    # Redis may hang for seconds, and so may GitHub; what needs neither goes on meanwhile
+    loops = [
+        Beside(beside, nudge.wait, stop, SWEEP),
+        Beside(at_github, rest, stop, SWEEP),
+        Beside(clearing, rest, stop, SWEEP),
+    ]
     loop.run(turns, wait, stop, SWEEP)
-    redis_loop.end(SWEEP * 2)
+    for one in loops:
+        one.end(SWEEP * 2)
     emit(Moment.ROLE_STOPPED, role="dispatcher")
     return 0
 

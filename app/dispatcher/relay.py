@@ -58,9 +58,12 @@ def _replace_after_a_wipe(store: Store, broker: Broker, installation: str) -> in
         return 0
     replaced = 0
     for kind in KINDS:
-        with store.begin() as tx:
+        with store.ask() as tx:
             lost = deliveries.published_unclaimed(tx, kind, timedelta(0))
         replaced += sum(deliver(store, key, Cause.WIPED) for key in lost)
     broker.mark(installation)
-    emit(Moment.BROKER_WIPED, replaced=replaced)
+    with store.begin() as tx:
+        could_lose = deliveries.was_any_sent(tx)  # else this is the first marker, and no wipe
+    if could_lose:
+        emit(Moment.BROKER_WIPED, replaced=replaced)
     return replaced

@@ -39,7 +39,8 @@ NEEDED: Mapping[str, Scope] = MappingProxyType(
     {"look": Scope.VIEWER}
     | dict.fromkeys(
         ("add_repository", "draft", "submit", "revise", "complete", "cancel_work_order", "dispatch",
-         "retry", "cancel", "move", "add_child", "pause", "resume", "replay", "close", "merge"),
+         "retry", "cancel", "move", "add_child", "pause", "resume", "replay", "dismiss",
+         "close", "merge"),
         Scope.OPERATOR,
     )
     | dict.fromkeys(("approve", "reject", "decide", "resolve"), Scope.APPROVER)

@@ -13,6 +13,10 @@ from app.domain.errors import BadInput
 MOST = 10_000
 
 
+#: What steps are called that wait for others, and are not at work meanwhile.
+NOT_AT_WORK = ("gate", "forge.checks")
+
+
 class Bound(StrEnum):
     """Why a step that is ready does not begin."""
 

@@ -121,7 +121,7 @@ class NothingToReplay(WrongState):
     """The bytes of the message name no activity, so there is nothing to deliver again."""
 
     code = "nothing_to_replay"
-    hint = "look at it with `fencepost dead-letters show ID`, and mend whoever sent it"
+    hint = "mend whoever sent it, then `fencepost dead-letters dismiss ID --reason WHY`"
 
 
 class UnknownIdentity(WrongState):

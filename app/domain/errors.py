@@ -398,6 +398,13 @@ class HostFailed(ProviderError):
     hint = "look at the worker's log; `df` and `ulimit` say what is short"
 
 
+class DiskFull(HostFailed):
+    """This host has too little room to begin or to go on; the work waits until there is more."""
+
+    code = "disk_full"
+    hint = "make room, or set FENCEPOST_HOME to another disk; FENCEPOST_LEAST_DISK says how much"
+
+
 class GitCannotWrite(HostFailed, GitFailed):
     """A git command found no room on this host, or no right to write; it proves nothing else."""
 

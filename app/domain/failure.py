@@ -47,12 +47,17 @@ _CODES: Mapping[FailureClass, str] = {
         "remote_unreadable git_failed push_lost provider_error database_unreachable "
         "redis_unreachable wrong_state"
     ),
-    FailureClass.CAPACITY: "host_failed processes_survived servers_unavailable process_immortal",
+    FailureClass.CAPACITY: (
+        "host_failed disk_full forge_limited processes_survived servers_unavailable "
+        "process_immortal"
+    ),
     FailureClass.LOST_WORKER: "stale_fence claim_not_live",
-    FailureClass.AUTHORIZATION: "push_refused publication_refused forge_refused gate_rejected",
+    FailureClass.AUTHORIZATION: (
+        "push_refused publication_refused forge_refused forge_not_ready gate_rejected"
+    ),
     FailureClass.INVALID_CONFIGURATION: (
         "command_not_found command_not_executable base_missing unsafe_name unsafe_path "
-        "database_unfit redis_unfit setup_error path_matches_nothing cannot_bind"
+        "database_unfit redis_unfit setup_error credential_missing path_matches_nothing cannot_bind"
     ),
     FailureClass.UNKNOWN_SIDE_EFFECT: (
         "forge_uncertain request_exists digest_conflict malformed_result foreign_operation_ref "
@@ -65,10 +70,11 @@ _CODES: Mapping[FailureClass, str] = {
         "git_name special_file checkout_destroyed"
     ),
     FailureClass.VALIDATION: (
-        "check_failed check_changed_files output_contract_broken unfit_input not_found bad_input"
+        "check_failed check_changed_files output_contract_broken unfit_input not_found bad_input "
+        "forge_check_failed request_closed request_head_replaced"
     ),
     FailureClass.COMMAND: "command_failed",
-    FailureClass.TIMEOUT: "deadline_exceeded stalled check_timed_out",
+    FailureClass.TIMEOUT: "deadline_exceeded stalled check_timed_out checks_timed_out",
     FailureClass.BUDGET: "poison budget_exhausted",
     FailureClass.CANCELED: "canceled abandoned stopped",
     FailureClass.OUR_FAULT: "our_fault wrong_isolation unknown_activity append_only",

@@ -48,13 +48,21 @@ class Tip:
     token_hash: str  #: of the claim that wrote it, so that no two commits are alike
     observation: bytes | None = None  #: canonical bytes; with RESULT alone
     candidate: str | None = None  #: head commit; with a green RESULT alone
+    ref: str = ""  #: where the chain is
 
 
 RemoteOperation = Absent | Unreadable | Foreign | Tip
 
 REF_PREFIX = "refs/fencepost/operations/"
+#: Where a remote refuses custom refs, the same chain is a branch (PROTOCOL §7).
+BRANCH_PREFIX = "refs/heads/fencepost/operations/"
 
 
 def ref_of(operation: OperationId) -> str:
     """The one ref of a provider operation."""
     return REF_PREFIX + operation
+
+
+def branch_of(operation: OperationId) -> str:
+    """The branch that stands for it at a remote which refuses custom refs."""
+    return BRANCH_PREFIX + operation

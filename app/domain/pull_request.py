@@ -4,10 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
+from app.domain.errors import ForgeRefused, ProviderError
 from app.domain.head import HeadMove
 from app.domain.identity import OperationId
+
+#: Mirrors on this host, each found by its repository's id alone.
+LOCAL_FORGE = "local"
+
+#: How a release says that the forge has named a time; it is no failed try.
+LIMITED = "limited"
+
+
+class ForgeNotReady(ForgeRefused):
+    """The forge has done nothing, and may grant the same call a moment later, or never."""
+
+    code = "forge_not_ready"
+
+
+class ForgeLimited(ProviderError):
+    """The forge has done nothing, and names the time until which it takes no more calls."""
+
+    code = "forge_limited"
+
+    def __init__(self, message: str, wait: timedelta) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class RequestState(StrEnum):

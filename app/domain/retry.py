@@ -43,7 +43,12 @@ def retry_after(
     policy = tightened(failure, rules)
     if policy is None or tries >= policy.attempts:
         return None
-    pause = min(policy.first * (1 << tries), policy.longest)
+    return pause_after(policy.first, policy.longest, tries, key)
+
+
+def pause_after(first: timedelta, longest: timedelta, tries: int, key: ActivityKey) -> timedelta:
+    """A pause that is twice as long after each try, up to the longest, with that jitter."""
+    pause = min(first * (1 << min(tries, 30)), longest)
     return min(pause * (1 + _jitter(key, tries) / 4), _DAY)
 
 

@@ -91,6 +91,35 @@ def tightest(
     return found
 
 
+class Supersede(StrEnum):
+    """What becomes of an earlier attempt's open request when a later one has its own."""
+
+    KEEP = "keep"
+    CLOSE = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the pull request looks at its forge, besides its text."""
+
+    draft: bool = False
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()  #: `team/NAME` is a team of the owner's
+    supersede: Supersede = Supersede.KEEP
+
+    def value(self) -> Mapping[str, Json]:
+        """The canonical form."""
+        return {
+            "draft": self.draft,
+            "labels": [text(label) for label in self.labels],
+            "reviewers": [text(reviewer) for reviewer in self.reviewers],
+            "supersede": self.supersede,
+        }
+
+
+PLAIN = Style()
+
+
 @dataclass(frozen=True, slots=True)
 class Specification:
     """Work on one base, within a path scope and a budget, and the checks that must pass."""
@@ -110,9 +139,11 @@ class Specification:
     merge_bound: int = 1  #: open requests on one base
     retry: Mapping[str, RetryRule] = field(default_factory=dict)  #: by failure class
     second_person: bool = False  #: its author may not approve it (S05)
+    style: Style = PLAIN
 
     def value(self) -> Mapping[str, Json]:
-        """The canonical form; texts are brought into NFC."""
+        """The canonical form; texts are brought into NFC. An ordinary style is left out."""
+        style = {} if self.style == PLAIN else {"style": self.style.value()}
         return {
             "v": 1,
             "title": text(self.title),
@@ -129,6 +160,7 @@ class Specification:
             "merge": {"strategy": self.merge, "bound": self.merge_bound},
             "retry": {name: rule.value() for name, rule in self.retry.items()},
             "second_person": self.second_person,
+            **style,
         }
 
 

@@ -18,6 +18,7 @@ from app.embedded import account, folder
 from app.embedded.account import Account
 
 SHARED = Path("/var/lib/fencepost")  #: what root's homes have in common
+_HOME = "home"  #: the file that names the home, beside its data
 LONGEST = 100 - len("/.s.PGSQL.5432")  #: the kernel cuts socket paths at 108 bytes
 
 
@@ -66,7 +67,49 @@ def prepare(home: Path) -> Place:
     place = locate(home)
     folder.own(place.secret)
     folder.own(place.data, 0o711 if place.account else 0o700)
+    if place.data != place.secret:
+        _note(home, place)
     return place
+
+
+def _note(home: Path, place: Place) -> None:
+    """Leave with the data the name of its home, so that it is known whose it is once that is gone.
+
+    Only root reads it, and only root writes there.
+    """
+    note, name = place.data / _HOME, os.fsencode(home.resolve())
+    if not note.is_file() or note.read_bytes() != name:
+        draft = note.with_name(f"{_HOME}.new")
+        draft.touch(mode=0o600)
+        draft.write_bytes(name)
+        draft.replace(note)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Data that lies apart from its home."""
+
+    data: Path
+    home: Path | None  #: None: an earlier release did not note it
+    is_gone: bool  #: the home is there no more
+
+
+def apart() -> list[Left]:
+    """All that lies apart from its home; for an ordinary user nothing does."""
+    homes = SHARED / "homes"
+    if not account.is_root() or not homes.is_dir():
+        return []
+    return [_left(data) for data in sorted(homes.iterdir()) if data.is_dir()]
+
+
+def _left(data: Path) -> Left:
+    try:
+        home = Path(os.fsdecode((data / _HOME).read_bytes()))
+    except OSError:
+        return Left(data, None, is_gone=False)
+    # whatever else the note says, it is of no home whose data this is
+    is_its_own = home.is_absolute() and locate(home).data == data
+    return Left(data, home if is_its_own else None, is_its_own and not os.path.lexists(home))
 
 
 def sockets(place: Place) -> Path:

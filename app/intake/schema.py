@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from app.domain.duration import PATTERN
-from app.domain.work_order import LONGEST_TITLE, MOST_PARALLEL, RETRIED
+from app.domain.work_order import LONGEST_TITLE, MOST_PARALLEL, RETRIED, Supersede
 from app.workflow.graph import MOST_STEPS, StepKind
 
 Schema = dict[str, Any]
@@ -52,6 +52,7 @@ _STEP: Final = _object(
         "checks": _CHECKS | {"description": "For an author without any: the work order's."},
         "outputs": {"type": "object", "description": "The JSON Schema of what the step writes."},
         "retry": _RULES,
+        "timeout": _DURATION | {"description": "Of a checks step; else 2h."},
     },
     required=["name", "kind"],
 )
@@ -103,6 +104,21 @@ SCHEMA: Final[Schema] = {
                 "required": ["parallel"], "additionalProperties": False,
                 "description": "How many requests on one base may be open at once; else serial.",
             },
+            "request": _object(
+                {
+                    "draft": {"type": "boolean"},
+                    "labels": _list(_text(50), 20),
+                    "reviewers": _list(
+                        _text(100, pattern="^(team/)?[A-Za-z0-9._-]+$", title="NAME or team/NAME"),
+                        15,
+                    ),
+                    "supersede": {
+                        "type": "string", "enum": [str(one) for one in Supersede],
+                        "description": "Of an earlier attempt's open request; else keep.",
+                    },
+                },
+                description="How the pull request looks at its forge.",
+            ),
             "retry": _RULES,
             "second_person": {
                 "type": "boolean", "description": "Its author may not approve it; else false.",

@@ -18,6 +18,8 @@ from app.domain.work_order import (
     Budget,
     MergeStrategy,
     Specification,
+    Style,
+    Supersede,
     shortened,
 )
 from app.intake import checking
@@ -82,7 +84,8 @@ def _leaf_faults(document: Document, value: Mapping[str, Any]) -> Iterator[Fault
         if isinstance(one, Decimal) and path != ("budget", "cost"):
             words = f"{name} is a whole number, not {one}"
             yield Fault(document.place(path), "wrong_type", words)
-        if path[-1] in _DURATIONS and {"limits", "budget", "retry"}.intersection(path):
+        of_step = path[:2] == ("workflow", "steps") and path[3:] == ("timeout",)
+        if of_step or (path[-1] in _DURATIONS and {"limits", "budget", "retry"}.intersection(path)):
             try:
                 duration(one)
             except BadInput as fault:
@@ -124,8 +127,16 @@ def _read(value: Mapping[str, Any]) -> WorkOrderFile:
         merge_bound=1 if merge == "serial" else merge["parallel"],
         retry={name: rule_of(rule) for name, rule in value.get("retry", {}).items()},
         second_person=value.get("second_person", False),
+        style=_style(value.get("request", {})),
     )
     return WorkOrderFile(value.get("repository", "."), value.get("base"), specification)
+
+
+def _style(value: Mapping[str, Any]) -> Style:
+    return Style(
+        value.get("draft", False), tuple(value.get("labels", [])),
+        tuple(value.get("reviewers", [])), Supersede(value.get("supersede", Supersede.KEEP)),
+    )  # fmt: skip
 
 
 def _budget(value: Mapping[str, Any]) -> Budget:

@@ -56,4 +56,6 @@ def _step(step: Mapping[str, Any], order: Mapping[str, Any]) -> dict[str, Any]:
         filled["checks"] = list(checks)
     if "retry" in step:
         filled["retry"] = {name: rule_of(one).value() for name, one in step["retry"].items()}
+    if "timeout" in step:
+        filled["timeout_s"] = int(duration(filled.pop("timeout")).total_seconds())
     return filled

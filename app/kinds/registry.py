@@ -7,10 +7,11 @@ from datetime import timedelta
 from app.domain.identity import Kind
 from app.kinds.author import AUTHOR
 from app.kinds.base import KindOf
+from app.kinds.checks import CHECKS
 from app.kinds.command import COMMAND
 from app.kinds.pull_request import PULL_REQUEST
 
-KINDS: dict[Kind, KindOf] = {kind.name: kind for kind in (AUTHOR, COMMAND, PULL_REQUEST)}
+KINDS: dict[Kind, KindOf] = {kind.name: kind for kind in (AUTHOR, COMMAND, PULL_REQUEST, CHECKS)}
 
 
 def check(lease: timedelta | None) -> None:

@@ -30,6 +30,8 @@ class WorkRequest:
     step: str
     operation: OperationId
     repository: str  #: id
+    forge: str
+    url: str | None  #: at a forge beyond this host
     base: str  #: sha
     branch: str | None  #: of the candidate; None: what it changes is thrown away
     title: str
@@ -52,22 +54,42 @@ class PullRequestRequest:
     operation: OperationId
     repository: str  #: id
     forge: str
+    url: str | None  #: at a forge beyond this host
     base: str  #: branch
     head: str  #: branch
     head_sha: str
     title: str
     body: str
+    draft: bool
+    labels: tuple[str, ...]
+    reviewers: tuple[str, ...]
+    supersedes: tuple[int, ...]  #: numbers of the earlier attempts' requests, to be closed
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksRequest:
+    """Which request, and which commit, one checks activity is to watch."""
+
+    attempt: str
+    repository: str  #: id
+    forge: str
+    url: str | None  #: at a forge beyond this host
+    number: int
+    head_sha: str
+    timeout: timedelta
 
 
 def work_request(data: bytes) -> WorkRequest:
     """Read an admitted `missions.author` or `missions.command` request."""
     value = _object(data)
-    attempt = string(value, "attempt")
+    attempt, repository = string(value, "attempt"), mapping(value, "repository")
     return WorkRequest(
         attempt=attempt,
         step=string(value, "step"),
         operation=OperationId(string(value, "operation")),
-        repository=string(mapping(value, "repository"), "id"),
+        repository=string(repository, "id"),
+        forge=string(repository, "forge"),
+        url=_url(repository),
         base=string(mapping(value, "base"), "sha"),
         branch=string(value, "branch") if value.get("branch") is not None else None,
         title=string(value, "title"),
@@ -87,17 +109,44 @@ def pull_request_request(data: bytes) -> PullRequestRequest:
     """Read an admitted `forge.pull_request` request."""
     value = _object(data)
     repository, head = mapping(value, "repository"), mapping(value, "head")
+    style = mapping(value, "style") if "style" in value else {}
+    closed = value.get("supersedes")
+    superseded = closed if isinstance(closed, list) else []
     return PullRequestRequest(
         attempt=string(value, "attempt"),
         operation=OperationId(string(value, "operation")),
         repository=string(repository, "id"),
         forge=string(repository, "forge"),
+        url=_url(repository),
         base=string(mapping(value, "base"), "branch"),
         head=string(head, "branch"),
         head_sha=string(head, "sha"),
         title=string(value, "title"),
         body=string(value, "body"),
+        draft=style.get("draft") is True,
+        labels=tuple(strings(style, "labels")) if "labels" in style else (),
+        reviewers=tuple(strings(style, "reviewers")) if "reviewers" in style else (),
+        supersedes=tuple(one for one in superseded if isinstance(one, int)),
     )
+
+
+def checks_request(data: bytes) -> ChecksRequest:
+    """Read an admitted `forge.checks` request."""
+    value = _object(data)
+    repository = mapping(value, "repository")
+    return ChecksRequest(
+        attempt=string(value, "attempt"),
+        repository=string(repository, "id"),
+        forge=string(repository, "forge"),
+        url=_url(repository),
+        number=integer(value, "number"),
+        head_sha=string(mapping(value, "head"), "sha"),
+        timeout=timedelta(seconds=integer(value, "timeout_s")),
+    )
+
+
+def _url(repository: Mapping[str, Json]) -> str | None:
+    return None if repository.get("url") is None else string(repository, "url")
 
 
 def retry_rules(data: bytes) -> Mapping[str, RetryRule]:

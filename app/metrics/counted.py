@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from app.domain.dead_letter import LetterCause
 from app.domain.errors import ClaimNotLive, StaleFence
+from app.domain.pruning import ALARMING
 from app.domain.result import Outcome
 from app.events import Moment
 from app.kinds.registry import KINDS
@@ -67,6 +68,10 @@ COUNTED = (
             Moment.STARTED, (WORKER,), ("kind",), known=_KIND),
     Counted("fencepost_forge_calls", "Calls to a forge committed, before they are sent",
             Moment.CALLED, (WORKER,), ("kind",), known=_KIND),
+    Counted("fencepost_refs_pruned", "Operation refs deleted after their retention",
+            Moment.REFS_PRUNED, (DISPATCHER,), amount="refs"),
+    Counted("fencepost_refs_alarming", "Operation refs at odds with the end of their work, by code",
+            Moment.REF_ALARMING, (DISPATCHER,), ("code",), known={"code": sorted(ALARMING)}),
     Counted("fencepost_results_recorded", "Results recorded, by outcome",
             Moment.RECORDED, (DISPATCHER, WORKER), ("kind", "outcome"),
             known={**_KIND, "outcome": Outcome}),

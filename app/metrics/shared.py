@@ -84,7 +84,7 @@ def _of_messages(messages: Messages) -> Iterator[Metric]:
 
 def _of_rows(rows: Rows) -> Iterator[Metric]:
     yield from of_queues(rows.queues)
-    dead = _gauge("fencepost_dead_letters", "Dead letters, replayed ones included", "cause")
+    dead = _gauge("fencepost_dead_letters", "Dead letters that are open", "cause")
     for cause in sorted({*LetterCause, *rows.dead}):  # a newer release has causes of its own
         dead.add_metric([cause], rows.dead.get(cause, 0))
     yield dead

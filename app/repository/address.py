@@ -13,12 +13,18 @@ _TRANSPORTS = ("file", "http", "https", "ssh", "git")
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _SCP_LIKE = re.compile(r"(?:(?P<user>[^@/:]+)@)?(?P<host>\[[^\]/]+\]|[^@/:]+):(?P<path>.*)")
 
+#: What to do about a name that cannot be used, where the caller has nothing better to say.
+_HINTS = {
+    "branch": "rename it (`git branch -m -- OLD NEW`), or start from another one with --base",
+}
+
 
 def plain(what: str, name: str, *, hint: str | None = None) -> str:
     """The name itself, when it is neither empty, an option, nor unprintable; else UnsafeName.
 
     It must be UTF-8 in Unicode form NFC, because requests are digested in that form.
     """
+    hint = hint or _HINTS.get(what)
     if not name or name.startswith("-"):
         raise UnsafeName(f"{what} {name!r} is empty or would be taken for an option", hint=hint)
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):

@@ -15,8 +15,10 @@ from app.domain.errors import (
     RemoteUnreadable,
     UnsupportedRepository,
 )
+from app.domain.pull_request import LOCAL_FORGE
 from app.repository.address import is_url, plain, safe_url
 from app.repository.git import Completed, attempt, git
+from app.repository.remote import Access, Remote, reach
 
 _NO_SUCH = re.compile(r"not found|not appear to be a git repository|not a git repository", re.I)
 _SHA = re.compile(r"[0-9a-f]{40}\Z")
@@ -31,6 +33,7 @@ class Source:
     base: str  #: a branch, or the full sha where no branch was meant
     sha: str  #: of the base commit
     dirty: bool  #: the work tree holds what no commit holds
+    forge: str = LOCAL_FORGE  #: where its requests live
 
     @property
     def is_detached(self) -> bool:
@@ -38,18 +41,19 @@ class Source:
         return self.base == self.sha
 
 
-def inspect(repository: str, base: str | None) -> Source:
+def inspect(repository: str, base: str | None, access: Access | None = None) -> Source:
     """Look at a repository, by path (any folder of it) or URL, without changing it.
 
     Without `base` the current branch is meant, or HEAD's where there is no work tree. A name that
     is a branch and a tag means the branch. Refused: NotARepository, EmptyRepository, BaseMissing,
     UnsupportedRepository (SHA-256, shallow), and UnsafeName for what git would misunderstand.
+    `access` lets git in at a URL, in the place of what the user's own configuration has for it.
     """
     plain("repository", repository)
     if base is not None:
         base = plain("base", base, hint=BaseMissing.hint).removeprefix("refs/heads/")
     if is_url(repository):
-        return _remote(safe_url(repository), base)
+        return _remote(safe_url(repository), base, access)
     return _local(Path(repository), base)
 
 
@@ -115,11 +119,13 @@ def _is_dirty(top: Path) -> bool:
     return status != ""
 
 
-def _remote(url: str, base: str | None) -> Source:
+def _remote(url: str, base: str | None, access: Access | None) -> Source:
     wanted = ["HEAD", "refs/heads/*"] + ([f"refs/tags/{base}*"] if base else [])
-    said = attempt(
-        "ls-remote", "--symref", "--", url, *wanted, as_user=not is_file(url), timeout=60
-    )
+    words = ("ls-remote", "--symref", "--", url, *wanted)
+    if access is None:
+        said = attempt(*words, as_user=not is_file(url), timeout=60)
+    else:
+        said = reach(Remote(url, access), *words, timeout=60)
     if said.code != 0:
         raise _unread(url, said)
     rows = [line.split("\t", 1) for line in said.text.splitlines() if "\t" in line]

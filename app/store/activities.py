@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import select, text, true, update
+from sqlalchemy import Interval, cast, select, text, true, update
 
 from app.domain.digest import Digest, canonical, digest
 from app.domain.errors import DigestConflict, NotFound
 from app.domain.identity import ActivityId, ActivityKey, Fence, Kind, WorldId
 from app.domain.recovery import Stop
+from app.store import clock
 from app.store.engine import Tx
 from app.store.fencing import among, of_key
 from app.store.schema import activities, attempts, claims, facts, results, tasks, unknowns
@@ -119,6 +120,12 @@ def set_stop(tx: Tx, key: ActivityKey, stop: Stop) -> None:
         .where(of_key(activities, key), activities.c.stop.is_(None))
         .values(stop=stop)
     )
+
+
+def age(tx: Tx, key: ActivityKey) -> timedelta:
+    """For how long it has been admitted, by the database's clock."""
+    since = cast(clock.now() - activities.c.admitted_at, Interval)
+    return tx.execute(select(since).where(of_key(activities, key))).scalar_one()
 
 
 def canceled_untouched(tx: Tx, limit: int = 500) -> list[ActivityKey]:

@@ -9,7 +9,7 @@ from typing import assert_never
 from sqlalchemy import ColumnElement, Table, and_, exists, func, insert, select, update
 
 from app.domain.board import StepState, StepWaits, WriterEntered, WriterLeft, WriterStays, Writing
-from app.domain.bounds import Bound, Limits, Load
+from app.domain.bounds import NOT_AT_WORK, Bound, Limits, Load
 from app.domain.identity import WorldId
 from app.store import clock
 from app.store.engine import Tx
@@ -170,7 +170,8 @@ def _at_work(tx: Tx, world: WorldId, beside: str, repository: str | None = None)
     query = (
         select(func.count(steps.c.attempt_id.distinct()))
         .where(steps.c.world_id == world, steps.c.attempt_id != beside)
-        .where(steps.c.state == StepState.DISPATCHED, steps.c.kind != "gate")
+        .where(steps.c.state == StepState.DISPATCHED)
+        .where(*(steps.c.kind != one for one in NOT_AT_WORK))
     )
     if repository is not None:
         query = (

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import func, select, text, union_all, update
+from sqlalchemy import ColumnElement, func, select, text, union, union_all, update
 
+from app.domain.checks import WAITING
 from app.domain.failure import FailureClass
 from app.domain.identity import (
     ActivityId,
@@ -21,6 +22,7 @@ from app.domain.identity import (
     Kind,
     WorldId,
 )
+from app.domain.pull_request import LIMITED
 from app.domain.recovery import Stop
 from app.store import clock
 from app.store.engine import Tx
@@ -162,23 +164,55 @@ def end_if_expired(tx: Tx, key: ActivityKey, fence: Fence) -> bool:
 
 
 def fruitless(tx: Tx, key: ActivityKey) -> int:
-    """How many claims ended since the last one that started, called, or asked a person."""
+    """How many claims ended since the last one that started, called, or asked a person.
+
+    Those that a forge sent away until a time of its own are not counted (G04), nor are those that
+    looked in vain at what goes on elsewhere, and whatever was before them.
+    """
     marks = union_all(
         *(
             select(table.c.fence).where(of_key(table, key))
             for table in (starts, effect_calls, unknowns)
-        )
+        ),
+        select(claims.c.fence).where(_looked(key)),
     ).subquery()
     newest = select(func.coalesce(func.max(marks.c.fence), 0)).scalar_subquery()
     return tx.execute(
         select(func.count()).select_from(claims)
         .where(of_key(claims, key), claims.c.ended.is_not(None), claims.c.fence > newest)
+        .where(func.coalesce(claims.c.end_detail, "").not_like(f"{LIMITED}: %"))
     ).scalar_one()  # fmt: skip
 
 
+def last_words(tx: Tx, key: ActivityKey) -> str:
+    """How the newest claim that had a start ended, with code and message; empty without any."""
+    begun = union(
+        *(select(table.c.fence).where(of_key(table, key)) for table in (starts, effect_calls))
+    ).subquery()
+    row = tx.execute(
+        select(claims.c.end_cause, claims.c.end_detail)
+        .where(of_key(claims, key), claims.c.fence.in_(select(begun.c.fence)))
+        .order_by(claims.c.fence.desc()).limit(1)
+    ).one_or_none()  # fmt: skip
+    if row is None:
+        return ""
+    if row.end_cause == "expired":
+        return f"; the last: {FailureClass.LOST_WORKER}: its lease ran out"
+    detail = str(row.end_detail or row.end_cause)
+    classed, _, rest = detail.partition(": ")
+    return f"; the last: {rest if classed in set(FailureClass) else detail}"
+
+
 def tries(tx: Tx, key: ActivityKey, failure: FailureClass) -> int:
-    """How many claims a failure of this class has ended since a person was last asked (T09)."""
-    asked = select(func.coalesce(func.max(unknowns.c.fence), 0)).where(of_key(unknowns, key))
+    """How many claims a failure of this class has ended since a person was last asked (T09).
+
+    A claim that looked at what goes on elsewhere, and found it going on, begins the count anew.
+    """
+    marks = union_all(
+        select(unknowns.c.fence).where(of_key(unknowns, key)),
+        select(claims.c.fence).where(_looked(key)),
+    ).subquery()
+    asked = select(func.coalesce(func.max(marks.c.fence), 0))
     lost = claims.c.end_cause == "expired"
     released = (claims.c.end_cause == "released") & claims.c.end_detail.startswith(f"{failure}: ")
     return tx.execute(
@@ -186,6 +220,11 @@ def tries(tx: Tx, key: ActivityKey, failure: FailureClass) -> int:
         .where(of_key(claims, key), claims.c.fence > asked.scalar_subquery())
         .where(lost if failure is FailureClass.LOST_WORKER else released)
     ).scalar_one()  # fmt: skip
+
+
+def looks(tx: Tx, key: ActivityKey) -> int:
+    """How many claims looked at what goes on elsewhere, and were handed back to look again."""
+    return tx.execute(select(func.count()).select_from(claims).where(_looked(key))).scalar_one()
 
 
 def unreadable_before(tx: Tx, claim: Claim, detail: str) -> int:
@@ -201,6 +240,10 @@ def unreadable_before(tx: Tx, claim: Claim, detail: str) -> int:
             break
         count += 1
     return count
+
+
+def _looked(key: ActivityKey) -> ColumnElement[bool]:
+    return of_key(claims, key) & claims.c.end_detail.like(f"{WAITING}: %")
 
 
 def _as_row(claim: Claim) -> dict[str, str | int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, insert, select, union
+from sqlalchemy import ColumnElement, func, insert, literal, select, union
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.domain.dead_letter import LetterCause
@@ -13,7 +14,14 @@ from app.domain.errors import NotFound
 from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
 from app.store.engine import Tx
 from app.store.fencing import keyed, of_key
-from app.store.schema import activities, dead_letters, effect_calls, replays, starts
+from app.store.schema import (
+    activities,
+    dead_letters,
+    dismissals,
+    effect_calls,
+    replays,
+    starts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,7 @@ def get(tx: Tx, letter: int) -> Letter:
         select(dead_letters).where(dead_letters.c.dead_letter_id == letter)
     ).one_or_none()
     if row is None:
-        raise NotFound(
-            f"no dead letter {letter}", hint="list what there is: `fencepost dead-letters list`"
-        )
+        raise _none_such(letter)
     key = None
     if row.activity_id is not None:
         key = ActivityKey(WorldId(row.world_id), Kind(row.kind), ActivityId(row.activity_id))
@@ -110,3 +116,54 @@ def asked_for(tx: Tx, batch: str) -> tuple[str, str] | None:
         select(replays.c.actor, replays.c.reason).where(replays.c.batch == batch).limit(1)
     ).one_or_none()
     return None if row is None else (row.actor, row.reason)
+
+
+def is_open() -> ColumnElement[bool]:
+    """Whether a letter still waits for somebody: it was neither replayed nor dismissed."""
+    seen_to = (
+        select(1).where(table.c.dead_letter_id == dead_letters.c.dead_letter_id)
+        .correlate(dead_letters).exists()
+        for table in (replays, dismissals)
+    )  # fmt: skip
+    replayed, dismissed = seen_to
+    return ~replayed & ~dismissed
+
+
+def open_among(tx: Tx, letters: Collection[int]) -> int:
+    """How many of these letters are open."""
+    query = select(func.count()).select_from(dead_letters)
+    those = dead_letters.c.dead_letter_id.in_(letters)
+    return int(tx.execute(query.where(those, is_open())).scalar_one())
+
+
+def dismiss(tx: Tx, letters: Collection[int], actor: str, reason: str) -> list[int]:
+    """Write down that nothing will come of these letters; those that were open until now."""
+    those = (
+        select(dead_letters.c.dead_letter_id, literal(actor), literal(reason))
+        .where(dead_letters.c.dead_letter_id.in_(letters), is_open())
+        .order_by(dead_letters.c.dead_letter_id)
+    )  # fmt: skip
+    done = tx.execute(
+        upsert(dismissals).from_select(["dead_letter_id", "actor", "reason"], those)
+        .on_conflict_do_nothing().returning(dismissals.c.dead_letter_id)
+    )  # fmt: skip
+    return sorted(done.scalars())
+
+
+def worlds_of(tx: Tx, letters: Collection[int]) -> dict[int, WorldId | None]:
+    """The world that each of these letters is of; a message is of none. NotFound."""
+    rows = tx.execute(
+        select(dead_letters.c.dead_letter_id, dead_letters.c.world_id)
+        .where(dead_letters.c.dead_letter_id.in_(letters))
+    ).all()  # fmt: skip
+    found = {row[0]: None if row[1] is None else WorldId(row[1]) for row in rows}
+    for one in letters:
+        if one not in found:
+            raise _none_such(one)
+    return found
+
+
+def _none_such(letter: int) -> NotFound:
+    return NotFound(
+        f"no dead letter {letter}", hint="list what there is: `fencepost dead-letters list`"
+    )

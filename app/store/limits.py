@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import and_, func, insert, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.domain.board import StepState
+from app.domain.bounds import NOT_AT_WORK
 from app.domain.identity import Kind, WorldId
 from app.domain.window import Bounds, Load, window
 from app.store.engine import Tx
@@ -131,10 +132,12 @@ def decide(
 def waiting_work(tx: Tx, world: WorldId) -> int:
     """How many steps of a world were dispatched or wait for a place, and are at no worker.
 
-    What is held for a person is not counted: no worker could take it.
+    What is held for a person is not counted: no worker could take it. What watches is not either.
     """
     of_world = steps.c.world_id == world
-    dispatched = (steps.c.state == StepState.DISPATCHED) & (steps.c.kind != "gate")
+    dispatched = and_(
+        steps.c.state == StepState.DISPATCHED, *(steps.c.kind != one for one in NOT_AT_WORK)
+    )
     queries = (
         select(func.count()).select_from(steps).where(of_world, dispatched),
         select(func.count()).select_from(steps).where(of_world, steps.c.waits_for.is_not(None)),

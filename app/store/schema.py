@@ -479,3 +479,20 @@ replays = _table(
     Column("delivery", BigInteger),
     Column("replayed_at", When, nullable=False),
 )
+
+webhook_deliveries = _table(
+    "webhook_deliveries",
+    Column("delivery_id", Text, primary_key=True),
+    Column("event", Text, nullable=False),
+    Column("repository", Text),
+    Column("shas", ARRAY(Text), nullable=False),
+    Column("received_at", When, nullable=False),
+)
+
+dismissals = _table(
+    "dismissals",
+    Column("dead_letter_id", BigInteger, primary_key=True),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("dismissed_at", When, nullable=False),
+)

@@ -13,7 +13,7 @@ from app.store import attempts
 from app.transitions.change import DISPATCHER, Change
 from app.transitions.place import leave, take, wait
 from app.transitions.step import dispatch_step
-from app.workflow.graph import Graph, StepKind, compile_workflow
+from app.workflow.graph import WAITING, Graph, StepKind, compile_workflow
 from app.workflow.progress import Came, after
 
 #: Where the task's card hangs once its attempt has ended.
@@ -71,11 +71,11 @@ def _dispatch(
 ) -> None:  # fmt: skip
     """Dispatch the ready steps that have a place; the others wait, and say for what (O08)."""
     at_work = any(
-        step.state is StepState.DISPATCHED and graph.step(name).kind is not StepKind.GATE
+        step.state is StepState.DISPATCHED and graph.step(name).kind not in WAITING
         for name, step in came.items()
     )
     for name in ready:
         order, step = order_of(change.world, task, attempt_id), graph.step(name)
         if take(change, task, order, step, came[name], is_at_work=at_work):
             dispatch_step(change, task, order_of(change.world, task, attempt_id), step)
-            at_work = at_work or step.kind is not StepKind.GATE
+            at_work = at_work or step.kind not in WAITING

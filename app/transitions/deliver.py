@@ -12,7 +12,7 @@ from app.domain.retry import retry_after
 from app.events import Moment, emit
 from app.kinds.registry import KINDS
 from app.kinds.request import retry_rules
-from app.store import activities, attempts, board, budget, claims, deliveries, unknowns
+from app.store import activities, attempts, board, budget, claims, deliveries, hints, unknowns
 from app.store.activities import Activity
 from app.store.deliveries import Cause
 from app.store.engine import Store, Tx
@@ -30,7 +30,8 @@ def deliver(store: Store, key: ActivityKey, cause: Cause, delay: timedelta = tim
     An activity that is held, has its result, or has a live claim gets none. One whose claims keep
     ending without a start is held instead, and so is one that has lost more workers than its work
     order allows (T09); what was stopped is only looked at and closed, and that is no retry. Once
-    the work order's time is used up the next claim may only look and close (T11).
+    the work order's time is used up the next claim may only look and close (T11). What only looks
+    has a time of its own; a hint that came while it looked lets it look again at once.
     """
     with store.begin() as tx:
         number = deliver_within(tx, key, cause, delay)
@@ -52,15 +53,20 @@ def deliver_within(
     if claims.fruitless(tx, key) >= MOST_FRUITLESS:
         unknowns.open_for_control(tx, key, "claims_keep_ending", "no claim reached a start")
         return None
-    if cause in _AGAIN and activity.stop is None and _is_out_of_time(tx, activity):
+    only_looks, is_free = KINDS[key.kind].only_looks, activity.stop is None
+    if cause in _AGAIN and is_free and not only_looks and _is_out_of_time(tx, activity):
         activities.set_stop(tx, key, Stop.CLOSE_ONLY)
-    elif cause is Cause.LOST_WORKER and activity.stop is None:
+    elif cause is Cause.LOST_WORKER and is_free:
         pause = _after_a_loss(tx, activity)
         if pause is None:
             why = "lost_worker: no automatic try is left"
             unknowns.open_for_control(tx, key, "claims_keep_ending", why)
             return None
         delay = max(delay, pause)
+    elif only_looks and not is_free:
+        delay = timedelta(0)
+    elif only_looks and hints.came_meanwhile(tx, key):
+        delay = min(delay, hints.PAUSE)
     deliveries.replace_open(tx, key)
     return deliveries.add(tx, key, cause, KINDS[key.kind].limits.deadline, delay)
 

@@ -179,4 +179,6 @@ def _put_order(
             "when": int(change.at.timestamp()),
         },
     }
+    if "style" in spec:
+        value["style"] = mapping(spec, "style")
     change.world.put(task.entity, ORDER, 1, value)

@@ -13,8 +13,8 @@ from app.kinds.reading import integer, mapping, string
 from app.store import bounds
 from app.store.bounds import Place
 from app.transitions.change import Change
-from app.transitions.step import candidate_of
-from app.workflow.graph import Step, StepKind
+from app.transitions.step import request_of
+from app.workflow.graph import WAITING, Step, StepKind
 from app.workflow.progress import Came
 
 
@@ -22,11 +22,11 @@ def take(
     change: Change, task: EntityId, order: Mapping[str, Json], step: Step, came: Came, *,
     is_at_work: bool,
 ) -> bool:  # fmt: skip
-    """Give a step its place among what runs, or let it wait; a gate needs none.
+    """Give a step its place among what runs, or let it wait; what waits for others needs none.
 
     The attempt's first author step makes it a writer of its base.
     """
-    if step.kind is StepKind.GATE:
+    if step.kind in WAITING:
         return True
     tx, world, attempt = change.tx, change.world.id, string(order, "attempt")
     repository = string(mapping(order, "repository"), "id")
@@ -78,18 +78,8 @@ def leave(change: Change, task: EntityId, attempt: str) -> None:
     """An attempt that ends writes no longer, unless it has a request: that is open until seen."""
     if not change.cards.attempt(attempt).is_writer:
         return
-    number = _request(change, task, attempt)
-    if number is None:
+    request = request_of(change.world, task, attempt)
+    if request is None:
         change.decide(WriterLeft(attempt, Left.ENDED))
     else:
-        change.decide(WriterStays(attempt, number))
-
-
-def _request(change: Change, task: EntityId, attempt: str) -> int | None:
-    candidate = candidate_of(change.world, task, attempt)
-    proposed = [] if candidate is None else change.world.sources(candidate.entity, "Proposes")
-    for entity in reversed(proposed):
-        request = change.world.fact(entity, "PullRequest")
-        if request is not None:
-            return integer(request.value, "number")
-    return None
+        change.decide(WriterStays(attempt, integer(request.value, "number")))

@@ -10,7 +10,7 @@ from app.domain.errors import FencepostError
 from app.domain.identity import ActivityKey
 from app.domain.result import Outcome, ResultRef
 from app.events import Moment, emit
-from app.store import dead_letters, results
+from app.store import batches, claims, dead_letters
 from app.store.engine import Store, Tx
 
 
@@ -40,7 +40,7 @@ def _fault(store: Store, one: ResultRef) -> FencepostError | None:
 
 def _stage(store: Store, those: Sequence[ResultRef]) -> None:
     with store.begin() as tx:
-        staged = results.stage(tx, {one: _batch(one) for one in those})
+        staged = batches.stage(tx, {one: _batch(one) for one in those})
         buried = [(one, _bury(tx, one.key)) for one in staged if one.outcome is Outcome.DEAD]
     for one in staged:
         emit(Moment.STAGED, **one.key.facts())
@@ -65,5 +65,6 @@ def _bury(tx: Tx, key: ActivityKey) -> LetterCause:
     """Keep a letter that says why it is dead: no start was left, or no time."""
     begun, most = dead_letters.starts_of(tx, key)
     cause = LetterCause.POISON if begun >= most else LetterCause.OUT_OF_TIME
-    dead_letters.add_activity(tx, key, cause, f"{begun} of {most} starts, and no result")
+    last = claims.last_words(tx, key)
+    dead_letters.add_activity(tx, key, cause, f"{begun} of {most} starts, and no result{last}")
     return cause

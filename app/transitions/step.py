@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from app.domain.board import GateOpened, StepDispatched
+from app.domain.checks import TIMEOUT
 from app.domain.digest import Json
 from app.domain.errors import UnfitInput
 from app.domain.identity import ActivityId, ActivityKey, EntityId, Kind, dispatch_id, operation_id
-from app.domain.work_order import slug, tightest
+from app.domain.work_order import Supersede, slug, tightest
 from app.domain.world import Fact, World
-from app.kinds import author, command, evidence, pull_request
+from app.kinds import author, checks, command, evidence, pull_request
 from app.kinds.reading import integer, mapping, string
 from app.kinds.request import rules_from
 from app.transitions.change import Change
@@ -23,6 +24,7 @@ KIND_OF: dict[StepKind, str] = {
     StepKind.COMMAND: command.NAME,
     StepKind.GATE: "gate",
     StepKind.PULL_REQUEST: pull_request.NAME,
+    StepKind.CHECKS: checks.NAME,
 }
 
 
@@ -39,6 +41,8 @@ def dispatch_step(change: Change, task: EntityId, order: Mapping[str, Json], ste
         case StepKind.PULL_REQUEST:
             proposal = _pull_request(change.world, task, order, step)
             _dispatch(change, pull_request.NAME, proposal, attempt)
+        case StepKind.CHECKS:
+            _dispatch(change, checks.NAME, _checks(change.world, task, order, step), attempt)
         case _:
             assert_never(step.kind)
 
@@ -91,7 +95,33 @@ def _pull_request(world: World, task: EntityId, order: Mapping[str, Json], step:
         "body": evidence.body(world, dispatched.value, candidate, ran),
         "author": mapping(order, "author"),
     }
+    if "style" in order:
+        style = mapping(order, "style")
+        value["style"] = style
+        if style["supersede"] == Supersede.CLOSE:
+            value["supersedes"] = _earlier(world, task, candidate)
     return world.put(candidate.entity, pull_request.DISPATCH, 1, value)
+
+
+def _checks(world: World, task: EntityId, order: Mapping[str, Json], step: Step) -> Fact:
+    attempt = string(order, "attempt")
+    proposed = request_of(world, task, attempt)
+    if proposed is None:
+        raise UnfitInput(f"step {step.name} has no request to watch")
+    entity = world.spawn()
+    world.relate(entity, "PartOfMission", task)
+    value: dict[str, Json] = {
+        **_named(world, checks.NAME, entity, 1, order, step),
+        "attempt": attempt,
+        "provider": string(order, "provider"),
+        "repository": mapping(order, "repository"),
+        "number": integer(proposed.value, "number"),
+        "head": {
+            "branch": string(proposed.value, "head"), "sha": string(proposed.value, "head_sha"),
+        },
+        "timeout_s": int((step.timeout or TIMEOUT).total_seconds()),
+    }  # fmt: skip
+    return world.put(entity, checks.DISPATCH, 1, value)
 
 
 def _named(
@@ -117,6 +147,16 @@ def _retry(order: Mapping[str, Json], step: Step) -> dict[str, Json]:
     return {name: rule.value() for name, rule in rules.items()}
 
 
+def _earlier(world: World, task: EntityId, candidate: Fact) -> list[Json]:
+    """The requests that earlier candidates of the task have, by their numbers."""
+    proposed = [
+        world.fact(request, "PullRequest")
+        for one in world.sources(task, "CandidateFor") if one != candidate.entity
+        for request in world.sources(one, "Proposes")
+    ]  # fmt: skip
+    return [integer(fact.value, "number") for fact in proposed if fact is not None]
+
+
 def candidate_of(world: World, task: EntityId, attempt: str) -> Fact | None:
     """The newest candidate of the task, if this attempt made it."""
     for entity in reversed(world.sources(task, "CandidateFor")):
@@ -124,4 +164,15 @@ def candidate_of(world: World, task: EntityId, attempt: str) -> Fact | None:
             ran = world.fact(execution, "AgentExecution")
             if ran is not None and ran.value.get("attempt") == attempt:
                 return world.fact(entity, "Candidate")
+    return None
+
+
+def request_of(world: World, task: EntityId, attempt: str) -> Fact | None:
+    """The newest request that proposes this attempt's candidate."""
+    candidate = candidate_of(world, task, attempt)
+    proposed = [] if candidate is None else world.sources(candidate.entity, "Proposes")
+    for entity in reversed(proposed):
+        request = world.fact(entity, "PullRequest")
+        if request is not None:
+            return request
     return None

@@ -27,8 +27,14 @@ def check(world: World, board: Board) -> Iterator[Finding]:
         yield missing("O08", schema.writers, world.id, attempt, what="its receipt let it write")
 
 
-def begun(board: Board, attempt: str) -> Iterator[str]:
+#: A kind whose steps wait for others, and take no place.
+WAITING = "forge.checks"
+
+
+def begun(board: Board, attempt: str, kind: str) -> Iterator[str]:
     """A step runs now; an attempt that was not at work takes a place of its world's."""
+    if kind == WAITING:
+        return
     is_new = not board.at_work[attempt]
     board.at_work[attempt] += 1
     limit = board.settings.get("concurrency") if isinstance(board.settings, Mapping) else None
@@ -37,8 +43,8 @@ def begun(board: Board, attempt: str) -> Iterator[str]:
 
 
 def ended(board: Board, attempt: str, step: Step) -> None:
-    """A step that ran runs no longer; a gate never did."""
-    if step.state == "dispatched" and step.activity is not None:
+    """A step that ran runs no longer; what waits for others never did."""
+    if step.state == "dispatched" and step.activity is not None and step.kind != WAITING:
         board.at_work[attempt] -= 1
 
 

@@ -24,7 +24,7 @@ def carry_out(board: Board, receipt: Said) -> Iterator[str]:
 
 def _step_dispatched(board: Board, attempt: Attempt, said: Said) -> Iterator[str]:
     yield from _begun(board, attempt, said)
-    yield from bounds.begun(board, text(said, "attempt"))
+    yield from bounds.begun(board, text(said, "attempt"), text(said, "kind"))
     step = attempt.step(text(said, "step"))
     step.kind, step.activity = text(said, "kind"), text(said, "activity")
 

@@ -18,6 +18,8 @@ FENCED = (
     schema.bindings, schema.starts, schema.effect_calls, schema.effect_answers, schema.events,
     schema.artifacts, schema.payloads, schema.results,
 )  # fmt: skip
+#: A kind whose claims change nothing outside.
+ONLY_LOOKS = "forge.checks"
 #: The trigger reads the clock twice: for the lease, and then for the row.
 BETWEEN = timedelta(seconds=1)
 
@@ -68,6 +70,8 @@ def _bound(world: World, found: Found) -> Iterator[Finding]:
     for table, row in begun:
         if not any(binding.recorded_at <= row.recorded_at for binding in bindings):
             yield against("L4", table, row, "no operation was bound before it")
+        if activity.kind == ONLY_LOOKS:
+            yield against("L4", table, row, "its kind only looks, and begins nothing")
     fences = {row.fence for _, row in begun}
     if len(fences) > activity.most_starts:
         what = f"{len(fences)} claims started it, and {activity.most_starts} may"

@@ -17,6 +17,7 @@ MARKERS: Mapping[str, tuple[str, int]] = {
     "missions.author": ("CompleteAuthorActivityObservation", 2),
     "missions.command": ("CompleteCommandObservation", 1),
     "forge.pull_request": ("CompletePullRequestObservation", 1),
+    "forge.checks": ("CompleteChecksObservation", 1),
 }
 
 _DIGEST = re.compile("[0-9a-f]{64}")

@@ -11,6 +11,7 @@ from app.verify import (
     claims,
     contents,
     digests,
+    dismissals,
     effects,
     endings,
     evidence,
@@ -29,6 +30,7 @@ from app.verify.reading import Reading, World
 OF_INSTALLATION: Mapping[str, Callable[[Reading], Iterator[Finding]]] = {
     "installation": installation.check,
     "letters": replays.of_letters,
+    "dismissals": dismissals.of_letters,
 }
 #: Once a world.
 OF_WORLD: Mapping[str, Callable[[World], Iterator[Finding]]] = {

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from app.domain.digest import Json, canonical
 
+#: How a check of a forge concludes well.
+PASSED = ("success", "neutral", "skipped")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -93,6 +96,23 @@ def _pull_request(result: Result, payload: Mapping[str, Json]) -> Iterator[str]:
             yield "its PullRequest does not propose its candidate"
 
 
+def _checks(result: Result, payload: Mapping[str, Json]) -> Iterator[str]:
+    watches, said = result.of("CheckWatch"), payload.get("watch")
+    wanted = {**(said if isinstance(said, dict) else {}), "outcome": result.outcome}
+    if [entity for entity, _ in watches] != [result.entity]:
+        yield "its entity is not its one CheckWatch"
+    elif any(watches[0][1].get(field) != value for field, value in wanted.items()):
+        yield "its CheckWatch is not that of its payload"
+    if len(result.ends(result.entity, "Watches")) != 1:
+        yield "its watch does not watch for exactly one step"
+    yield from _produced(result, "ForgeCheck", payload.get("checks"))
+    yield from _produced(result, "Friction", payload.get("frictions"))
+    listed = payload.get("checks")
+    for check in listed if isinstance(listed, list) and result.outcome == "green" else []:
+        if not isinstance(check, dict) or check.get("conclusion") not in PASSED:
+            yield "it is green, and one of its checks has not passed"
+
+
 def _produced(result: Result, component: str, said: Json) -> Iterator[str]:
     """Exactly the facts that the payload lists, each with one ProducedBy edge."""
     found = result.of(component)
@@ -108,4 +128,5 @@ SHAPES: Mapping[str, Callable[[Result, Mapping[str, Json]], Iterator[str]]] = {
     "missions.author": _author,
     "missions.command": _command,
     "forge.pull_request": _pull_request,
+    "forge.checks": _checks,
 }

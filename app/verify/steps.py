@@ -17,6 +17,7 @@ KINDS = {
     "command": "missions.command",
     "gate": "gate",
     "pull_request": "forge.pull_request",
+    "checks": "forge.checks",
 }
 
 

@@ -25,6 +25,11 @@ class StepKind(StrEnum):
     COMMAND = "command"  #: runs on the candidate, or on the base before there is one
     GATE = "gate"  #: waits for a person, without a worker
     PULL_REQUEST = "pull_request"  #: proposes the candidate at the forge
+    CHECKS = "checks"  #: watches the checks of what was proposed, without a worker between looks
+
+
+#: What waits for others, and takes no place among what runs.
+WAITING = (StepKind.GATE, StepKind.CHECKS)
 
 
 class WorkflowFault(BadInput):
@@ -55,6 +60,7 @@ class Step:
     checks: tuple[str, ...]
     outputs: Mapping[str, Json] | None  #: the JSON Schema of what it writes
     retry: Mapping[str, RetryRule] = field(default_factory=dict)  #: tightens the work order's (T09)
+    timeout: timedelta | None = None  #: of a checks step; None: the usual one
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +141,17 @@ def _step(value: Json) -> Step:
         checks=_words(value, "checks", name),
         outputs=outputs if isinstance(outputs, Mapping) else None,
         retry=_retry(value, name),
+        timeout=_timeout(value, name),
     )
+
+
+def _timeout(value: Mapping[str, Json], node: str) -> timedelta | None:
+    written = value.get("timeout_s")
+    if written is None:
+        return None
+    if type(written) is not int or written < 1:
+        raise _fault("bad_timeout", node, "a timeout is at least a second")
+    return timedelta(seconds=written)
 
 
 def _retry(value: Mapping[str, Json], node: str) -> dict[str, RetryRule]:
@@ -214,3 +230,8 @@ def _check_place(graph: Graph, step: Step) -> None:
         authors and step.name in graph.below([authors[0].name])
     ):
         raise _fault("nothing_to_propose", step.name, "it needs the author step")
+    proposing = [one.name for one in graph.steps if one.kind is StepKind.PULL_REQUEST]
+    if step.kind is StepKind.CHECKS and step.name not in graph.below(proposing):
+        raise _fault("nothing_to_watch", step.name, "it needs a pull_request step")
+    if step.kind is not StepKind.CHECKS and step.timeout is not None:
+        raise _fault("bad_timeout", step.name, "only a checks step has a timeout of its own")

@@ -11,7 +11,7 @@ from app.domain.bounds import Bound
 from app.domain.digest import Json
 from app.domain.result import Outcome
 from app.workflow import condition
-from app.workflow.graph import Graph, Step, StepKind
+from app.workflow.graph import WAITING, Graph, Step, StepKind
 
 _OVER = (
     StepState.SUCCEEDED, StepState.FAILED, StepState.BLOCKED, StepState.SKIPPED, StepState.CANCELED,
@@ -58,17 +58,16 @@ def after(
     """
     running = [name for name, step in came.items() if step.state is StepState.DISPATCHED]
     gates = [name for name in running if graph.step(name).kind is StepKind.GATE]
+    waiting = [name for name in running if graph.step(name).kind in WAITING]
     stopped = [name for name, step in came.items() if step.state in _STOPS]
     if canceled or stopped:
         if set(running) - set(gates):
             return Next()  # what runs reconciles first
         return Next(end=tuple(_abandon(graph, came, stopped)), outcome=_worst(came))
-    return _go_on(graph, came, running, gates, paused=paused)
+    return _go_on(graph, came, len(running) - len(waiting), paused=paused)
 
 
-def _go_on(
-    graph: Graph, came: Mapping[str, Came], running: list[str], gates: list[str], *, paused: bool
-) -> Next:
+def _go_on(graph: Graph, came: Mapping[str, Came], running: int, *, paused: bool) -> Next:
     states = {name: step.state for name, step in came.items()}
     ended: list[tuple[str, StepState]] = []
     ready: list[Step] = []
@@ -79,17 +78,18 @@ def _go_on(
         if step.name in graph.below(unchanged):
             states[step.name] = StepState.SKIPPED
         elif all(states[need] in _OVER for need in step.needs):
-            if step.when is None or condition.holds(step.when, _told(came)):
+            may_run = step.when is None or condition.holds(step.when, _told(came))
+            if may_run and _has_its_request(graph, step, states):
                 ready.append(step)
                 continue
             states[step.name] = StepState.SKIPPED
         else:
             continue
         ended.append((step.name, StepState.SKIPPED))
-    room = graph.concurrency - (len(running) - len(gates))
+    room = graph.concurrency - running
     chosen: list[str] = []
     for step in ready if not paused else []:
-        if step.kind is StepKind.GATE:
+        if step.kind in WAITING:
             chosen.append(step.name)
         elif room > 0:
             chosen.append(step.name)
@@ -97,6 +97,14 @@ def _go_on(
     over = not ready and all(state in _OVER for state in states.values())
     outcome = (AttemptOutcome.UNCHANGED if unchanged else AttemptOutcome.DONE) if over else None
     return Next(tuple(chosen), tuple(ended), outcome)
+
+
+def _has_its_request(graph: Graph, step: Step, states: Mapping[str, StepState]) -> bool:
+    """Whether a checks step has something to watch: a step that opens a request may be skipped."""
+    return step.kind is not StepKind.CHECKS or any(
+        states[one.name] is StepState.SUCCEEDED and step.name in graph.below([one.name])
+        for one in graph.steps if one.kind is StepKind.PULL_REQUEST
+    )  # fmt: skip
 
 
 def _abandon(

@@ -197,7 +197,7 @@ def test_a_workflow_that_cannot_be_meant_is_refused(
 
     assert (said.code, said.out) == (2, "")
     assert f"{file}{fault}" in said.err
-    assert said.err.splitlines()[-2].endswith("(unfit_work_order)")
+    assert said.err.splitlines()[0] == "error: this is no work order (unfit_work_order):"
     ids = [[one["id"] for one in orders]
            for orders in (before, up("work-orders", "list", "--json").value)]  # fmt: skip
     assert ids[0] == ids[1]
@@ -325,16 +325,19 @@ def full_disk(up: Fencepost) -> Iterator[Callable[[], None]]:
 def test_a_full_disk_hands_the_work_back(
     up: Fencepost, repository: Path, full_disk: Callable[[], None]
 ) -> None:
-    """The claim is released as this host's failure, which is said; with room the work is done."""
+    """Nothing is begun, or handed back as this host's failure; with room the work is done once."""
     (repository / "big.bin").write_bytes(os.urandom(4 << 20))
     committed(repository, "add", ".")
     committed(repository, "commit", "-q", "-m", "Large")
     said = up("run", "--detach", "--json", "--", "sh", "-c", "echo y >> src/a.py", at=repository)
     attempt = said.lines[-1]["attempt"]
 
-    until(lambda: "host_failed: " in up("explain", attempt).out, 30)
+    log = up.home / "logs" / "worker.log"
+    until(lambda: "worker.no_room" in log.read_text()
+                  or "host_failed: " in up("explain", attempt).out, 30)  # fmt: skip
     assert up("attempts", "show", attempt, "--json").value["outcome"] == "active"
 
     full_disk()
     until(lambda: up("attempts", "show", attempt, "--json").value["outcome"] != "active", 60)
     assert up("attempts", "show", attempt, "--json").value["outcome"] == "done"
+    assert up("explain", attempt).out.count("may start one process") == 1

@@ -35,6 +35,7 @@ from app.verify.reading import World, snapshot
 from app.verify.registry import verify
 
 REASON = ("--reason", "the workers are up to date")
+SEEN = ("--reason", "its sender was told")
 DEAD, LOST, JUNK = 160, 40, 2  #: letters of each sort
 
 
@@ -101,7 +102,8 @@ def test_letters_are_listed_filtered_and_shown(fencepost: Fencepost, store: Stor
     titles = {one["title"] for one in filtered.value}
     assert titles == {f"Part {n}" for n in range(170, 180)}
     assert "unknown_version" in shown.out
-    assert "it names no activity" in shown.out
+    assert "it names no activity, so nothing can be replayed" in shown.out
+    assert "next: fencepost dead-letters dismiss " in shown.out
     assert raw.out == "junk"
     assert (missing.code, "(not_found)" in missing.err) == (2, True)
 
@@ -115,6 +117,10 @@ def test_one_letter_is_replayed_and_both_ends_say_so(fencepost: Fencepost, store
 
     dry = fencepost("dead-letters", "replay", letter, *REASON, "--dry-run")
     assert (dry.code, "1 would be replayed" in dry.out, replays_of(store)) == (0, True, {})
+    assert f"{letter}: another attempt would be made" in dry.out
+    assert "a_" not in dry.out  # no id of what was taken back
+    dry = fencepost("dead-letters", "replay", letter, *REASON, "--dry-run", "--json")
+    assert (dry.lines[0]["new"], dry.lines[0]["attempt"]) == (True, None)
     done = fencepost("dead-letters", "replay", letter, *REASON)
     again = fencepost("dead-letters", "replay", letter, *REASON)
 
@@ -228,3 +234,69 @@ def violations(database: Database) -> list[str]:
 def breaks(finding: object) -> bool:
     """A law, and not only something that could not be read."""
     return isinstance(finding, Violation)
+
+
+@pytest.mark.contract("Q05", "L7", "L8")
+def test_what_is_dismissed_leaves_the_list_and_the_counts(fencepost: Fencepost) -> None:
+    """With a reason and a name behind it; it stays to be read, and nothing is dismissed twice."""
+    junk = ("dead-letters", "dismiss", "--cause", "unknown_version", "--text", "junk")
+    dry = fencepost(*junk, *SEEN, "--dry-run")
+    assert (dry.code, dry.out) == (0, "1 would be dismissed\n")
+    assert dead(fencepost) == DEAD + LOST + JUNK
+
+    done = fencepost(*junk, *SEEN)
+    again = fencepost(*junk, *SEEN)
+
+    assert (done.code, done.out, again.out) == (0, "1 dismissed\n", "0 dismissed\n")
+    assert dead(fencepost) == DEAD + LOST + JUNK - 1
+    listed = ("dead-letters", "list", "--text", "junk", "--json")
+    assert fencepost(*listed).value == []
+    (line,) = fencepost(*listed, "--all").value
+    letter = str(line["id"])
+    assert line["came"] == "dismissed"
+    shown = fencepost("dead-letters", "show", letter)
+    assert "dismissed by local at " in shown.out
+    assert "because: its sender was told" in shown.out
+    in_full = fencepost("dead-letters", "show", letter, "--json").value
+    assert in_full["dismissal"]["actor"] == "local"
+    by_id = fencepost("dead-letters", "dismiss", letter, *SEEN)
+    assert by_id.out == "0 dismissed, 1 replayed or dismissed before\n"
+
+
+@pytest.mark.contract("Q05")
+def test_hundreds_are_dismissed_and_no_replay_by_filter_takes_them_up(
+    fencepost: Fencepost, store: Store
+) -> None:
+    """Only by its id is a dismissed letter replayed after all: that is somebody's word on it."""
+    done = fencepost("dead-letters", "dismiss", "--all", *SEEN, "--json")
+    assert done.value == {"dismissed": DEAD + LOST + JUNK, "before": 0, "dry_run": False}
+    assert dead(fencepost) == 0
+    assert "no dead letter is open" in fencepost("dead-letters", "list").out
+
+    swept = fencepost("dead-letters", "replay", "--all", *REASON)
+    assert (swept.code, replays_of(store)) == (0, {})
+    every = ("dead-letters", "list", "--all", "--cause", "out_of_time", "--json")
+    letter = fencepost(*every, "--limit", "1").value[0]["id"]
+    assert fencepost("dead-letters", "replay", str(letter), *REASON).code == 0
+    assert set(replays_of(store)) == {letter}
+
+
+@pytest.mark.contract("Q05", "L8")
+def test_a_dismissal_that_says_too_little_is_refused(fencepost: Fencepost) -> None:
+    """Which letters, and why: both are asked for; of one that is none nothing is dismissed."""
+    nothing = fencepost("dead-letters", "dismiss", *SEEN)
+    short = fencepost("dead-letters", "dismiss", "1", "--reason", "seen")
+    missing = fencepost("dead-letters", "dismiss", "1", "999999", *SEEN)
+
+    codes = [one.err.splitlines()[0].rpartition("(")[2] for one in (nothing, short, missing)]
+    assert codes == ["bad_input)", "no_recovery_reason)", "not_found)"]
+    assert {one.code for one in (nothing, short, missing)} == {2}
+    assert dead(fencepost) == DEAD + LOST + JUNK
+
+
+def dead(fencepost: Fencepost) -> int:
+    """How many dead letters `status` and `queues list` count; both say the same."""
+    counted = int(fencepost("status", "--json").value["counts"]["dead"])
+    queues = fencepost("queues", "list", "--json").value["queues"]
+    assert sum(one["dead"] for one in queues) == counted
+    return counted

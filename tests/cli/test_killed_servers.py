@@ -29,7 +29,7 @@ def test_up_brings_killed_servers_back(own: Fencepost) -> None:
     until(lambda: (servers.alive(own.home) or old) != old and servers.running(own.home), 10)
     until(lambda: BACK in (own.home / "logs" / "up.log").read_text())
 
-    assert own("status").out.count("servers     embedded; ") == 1
+    assert own("status").out.count("servers     Fencepost's own; ") == 1
     assert (own.home / "logs" / "up.log").read_text().count(BACK) == 1
 
 

@@ -162,7 +162,9 @@ def test_limits_are_decided_shown_and_lifted(
     fencepost: Fencepost, store: Store, database: Database
 ) -> None:
     """On a queue, on all of them, on what waits in worlds: one command."""
-    a_backlog(database, a_world(store), 10)
+    world = a_world(store)
+    a_backlog(database, world, 10)
+    (name,) = {one["name"] for one in fencepost("worlds", "list", "--json").value}
     for words in (
         ("author", "--running", "4", "--window", "9"), ("--running", "7"),
         ("--waiting", "50"),
@@ -176,6 +178,10 @@ def test_limits_are_decided_shown_and_lifted(
         ("waiting", None, 50),
     }  # fmt: skip
     assert {one["reason"] for one in shown} == {"it is tried"}
+    by_name = fencepost("queues", "limit", "--waiting", "60", "--world", name, *WHY)
+    assert re.search(rf"^waiting +{name} +60 ", by_name.out, re.MULTILINE), by_name.out
+    named = fencepost("queues", "limit", "--json").value
+    assert [one["world_name"] for one in named if one["world"]] == [name]
     assert len(take_turns(store, {}, 0)) == 4
     assert seen(fencepost)[author.NAME]["state"] == "limit reached"
     fencepost("queues", "limit", "author", "--running", "0", *WHY)

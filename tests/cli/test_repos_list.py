@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ from app.cli.repos import line, reading
 from app.cli.repos.entry import Entry, Standing
 from app.cli.repos.line import Line
 from app.cli.repos.summary import summary
-from app.domain.errors import BaseDiverged, RemoteUnreadable
+from app.domain.errors import BaseDiverged, RemoteUnreadable, WorldFull
 
 MINUTE = timedelta(minutes=1)
 
@@ -77,7 +78,7 @@ def test_lines_as_people_write_them(tmp_path: Path) -> None:
     listed = tmp_path / "list"
     listed.write_bytes(
         b"\xef\xbb\xbfone\r\n\r\n# all of it\r\n  two main  # don't\r\n'with blank' \"a b\"\r\n"
-        b"https://example.invalid/a#b\r\n/abs/it's\r\ngit@example.invalid:a/b.git dev"
+        b"https://example.invalid/a#b\r\n/abs/it\\'s\r\ngit@example.invalid:a/b.git dev"
     )
 
     lines, faults = line.read(str(listed))
@@ -91,6 +92,60 @@ def test_lines_as_people_write_them(tmp_path: Path) -> None:
         Line(7, "/abs/it's", None),
         Line(8, "git@example.invalid:a/b.git", "dev"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ('"it\'s a \\"name\\"" main', ['it\'s a "name"', "main"]),
+        ("'say \"x\"'", ['say "x"']),
+        ("'it'\\''s'", ["it's"]),
+        ("a\\ b\\#c", ["a b#c"]),
+        ('a"b c"d', ["ab cd"]),
+        ('"a\\b"', ["a\\b"]),
+    ],
+)
+def test_a_line_is_quoted_as_in_a_shell(written: str, words: list[str]) -> None:
+    """A path with a blank and a quote can be written, and means what `shlex` says it means."""
+    assert line._words(written) == words == shlex.split(written, comments=False)
+
+
+@pytest.mark.parametrize("written", ["it's", '"a', "a\\", "'a' 'b"])
+def test_a_quote_that_is_not_closed_is_no_word(written: str) -> None:
+    """Nobody guesses where it was meant to end."""
+    assert line._words(written) is None
+
+
+def test_a_faulty_list_has_one_code_on_each_line(own: Fencepost, tmp_path: Path) -> None:
+    """That of the refusal on the first, that of a fault on its own."""
+    listed = tmp_path / "list"
+    listed.write_text('"a\nnowhere\n')
+
+    said = own("run", "--repos", str(listed), "--", "true").err.splitlines()
+
+    assert said[0] == "error: this list cannot be used (unfit_list):"
+    assert [row.rpartition(" ")[2] for row in said[1:3]] == ["(bad_line)", "(not_a_repository)"]
+    assert [row.count("(") for row in said[:3]] == [1, 1, 1]
+
+
+def test_the_summary_says_what_keeps_the_rest_waiting() -> None:
+    """What was held back has the reason for it; what waits is grouped by what it waits for."""
+    held, cut, *waiting = (Entry(number, None, f"r{number}") for number in range(1, 6))
+    held.hold(WorldFull("5 of 5 wait in world default"))
+    for one in (held, cut):
+        one.leave_out()
+    for one in waiting:
+        one.standing, one.attempt, one.why = Standing.QUEUED, "a_1", "its queue is paused"
+
+    found = summary([held, cut, *waiting], 130, "")
+
+    assert {(one["code"], one["detail"]) for one in found["failures"]} == {
+        ("world_full", "5 of 5 wait in world default"),
+        ("interrupted", "this run ended before it could begin"),
+    }
+    assert found["waiting"] == [
+        {"standing": "queued", "why": "its queue is paused", "count": 3}
+    ]  # fmt: skip
 
 
 def test_the_same_line_twice_is_done_once(own: Fencepost, tmp_path: Path) -> None:

@@ -117,19 +117,36 @@ def test_a_secret_in_a_file_is_judged_like_any_other(tmp_path: Path) -> None:
     assert "hush" not in refused.value.message
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("", None), ("0", 0), ("2.5", 2.5), ("110", 110)])
-def test_a_grace_is_a_number_of_seconds(given: str, seconds: float | None) -> None:
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("", None), ("0", 0), ("2.5", 2.5), ("110", 110), ("6s", 6)]
+)
+def test_a_grace_is_a_duration(given: str, seconds: float | None) -> None:
     """No time at all is a grace too: whatever runs is handed back at once."""
     read = config.read({"FENCEPOST_GRACE": given}).grace
 
     assert read == (None if seconds is None else timedelta(seconds=seconds))
 
 
-@pytest.mark.parametrize("given", ["-1", "6s", "nan", "inf", "604801"])
+@pytest.mark.parametrize("given", ["-1", "6 seconds", "nan", "inf", "604801"])
 def test_another_grace_is_refused(given: str) -> None:
-    """What is no number of seconds up to a week is said."""
+    """What is no duration up to a week is said."""
     with pytest.raises(SettingUnfit, match="FENCEPOST_GRACE"):
         config.read({"FENCEPOST_GRACE": given})
+
+
+@pytest.mark.parametrize(
+    ("given", "least"), [("", 100 << 20), ("1", 1), ("64K", 64 << 10), ("2G", 2 << 30)]
+)
+def test_the_least_disk_is_a_size(given: str, least: int) -> None:
+    """Bytes, or K, M, G and T of them; 100M where nothing is said."""
+    assert config.read({"FENCEPOST_LEAST_DISK": given}).least_disk == least
+
+
+@pytest.mark.parametrize("given", ["-1", "1 G", "much", "1.5G", "1g"])
+def test_another_size_is_refused(given: str) -> None:
+    """What is no size is said."""
+    with pytest.raises(SettingUnfit, match="FENCEPOST_LEAST_DISK"):
+        config.read({"FENCEPOST_LEAST_DISK": given})
 
 
 def test_flower_needs_redis_alone(own: Fencepost, tmp_path: Path) -> None:

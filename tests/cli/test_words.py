@@ -11,8 +11,9 @@ from datetime import timedelta
 import click
 import pytest
 
+from app import config
 from app.cli import failing
-from app.cli.duration import DURATION
+from app.cli.duration import DURATION, GRACE
 from app.cli.flower import OpenToOthers, is_loopback
 from app.cli.logins import with_login
 from app.cli.main import COMMANDS
@@ -29,18 +30,30 @@ from app.domain.errors import (
 
 @pytest.mark.parametrize(
     ("typed", "length"),
-    [("90s", timedelta(seconds=90)), ("10m", timedelta(minutes=10)), ("2h", timedelta(hours=2))],
-)
+    [
+        ("90s", timedelta(seconds=90)), ("10m", timedelta(minutes=10)), ("2h", timedelta(hours=2)),
+        ("5", timedelta(seconds=5)), ("2.5", timedelta(seconds=2.5)),
+        ("1.5h", timedelta(minutes=90)),
+    ],
+)  # fmt: skip
 def test_a_duration_is_read(typed: str, length: timedelta) -> None:
-    """People type seconds, minutes and hours."""
+    """People type seconds, minutes and hours; a number alone is seconds."""
     assert DURATION.convert(typed, None, None) == length
 
 
-@pytest.mark.parametrize("typed", ["", "10", "0s", "-1s", "1.5h", "8d", "١s"])
+@pytest.mark.parametrize("typed", ["", "0s", "-1s", "1.5.5h", "8d", "١s", "nan"])
 def test_other_durations_are_refused(typed: str) -> None:
     """What is no duration, or not between a second and a week, is refused."""
     with pytest.raises(click.UsageError):
         DURATION.convert(typed, None, None)
+
+
+@pytest.mark.parametrize("written", ["0", "5", "2.5", "5s", "2m", "1.5h", "604800"])
+def test_a_grace_is_typed_as_it_is_set(written: str) -> None:
+    """--grace and FENCEPOST_GRACE understand the same, and mean the same by it."""
+    typed = GRACE.convert(written, None, None)
+
+    assert typed == config.read({"FENCEPOST_GRACE": written}).grace
 
 
 def test_ages_are_in_their_largest_unit() -> None:

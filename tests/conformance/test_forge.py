@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from doubles.github.server import GitHub
 
+from app.config import Secret
 from app.domain.errors import ForgeRefused, PushLost, RequestExists
 from app.domain.head import HeadMove
 from app.domain.identity import OperationId
 from app.domain.pull_request import Adopt, ForgeRequest, Lineage, RequestState, permit
+from app.github.account import Account
+from app.github.hub import Hub
 from app.repository.git import git
 from app.repository.mirror import Mirror, open_mirror
 from app.repository.requests import close, merge, open_request
 from workers.forges import FORGES
 from workers.forges.base import Forge, Place, RequestDraft, marker_of
 
+NAME = "acme/widgets"
 OPERATION = OperationId("a" * 64)
 DRAFT = RequestDraft("Add work", "What was done.", "work", "main", OPERATION)
 
@@ -31,9 +37,10 @@ class Stand(Protocol):
 
     def push(self, branch: str, parent: str | None) -> str: ...
     def delete(self, branch: str) -> None: ...
-    def close(self, number: int) -> None: ...
+    def end(self, number: int) -> None: ...
     def merge(self, number: int) -> None: ...
     def open_by_hand(self, head: str, base: str) -> int: ...
+    def close(self) -> None: ...
 
 
 class LocalStand:
@@ -62,7 +69,7 @@ class LocalStand:
     def delete(self, branch: str) -> None:
         git("update-ref", "-d", f"refs/heads/{branch}", git_dir=self.mirror.git_dir)
 
-    def close(self, number: int) -> None:
+    def end(self, number: int) -> None:
         close(self.mirror, number)
 
     def merge(self, number: int) -> None:
@@ -71,8 +78,45 @@ class LocalStand:
     def open_by_hand(self, head: str, base: str) -> int:
         return open_request(self.mirror, "By hand", "Mine.", head, base).number
 
+    def close(self) -> None:
+        pass
 
-STANDS = {"local": LocalStand}
+
+class GitHubStand:
+    """GitHub as the hostile server plays it, with no fault injected."""
+
+    def __init__(self, folder: Path) -> None:
+        self.github = GitHub(folder / "github")
+        self.door = self.github.door
+        self.door.add_repository(NAME)
+        # the suite begins with a repository that has no branch
+        git("update-ref", "-d", "refs/heads/main", git_dir=self.door.repo(NAME).git_dir)
+        secret = Secret("FENCEPOST_GITHUB_TOKEN", self.door.add_token())
+        hub = Hub(Account(self.github.api, secret))
+        url = f"{self.github.url}/{NAME}.git"
+        place = Place(folder / "forge", "repo_1", url, folder / "cache", hub)
+        self.forge: Forge = FORGES["github"](place)
+
+    def push(self, branch: str, parent: str | None) -> str:
+        return self.door.push(NAME, branch, parent=parent)
+
+    def delete(self, branch: str) -> None:
+        self.door.delete_branch(NAME, branch)
+
+    def end(self, number: int) -> None:
+        self.door.close_pull(NAME, number)
+
+    def merge(self, number: int) -> None:
+        self.door.merge_pull(NAME, number)
+
+    def open_by_hand(self, head: str, base: str) -> int:
+        return self.door.open_pull(NAME, head, base)
+
+    def close(self) -> None:
+        self.github.close()
+
+
+STANDS = {"github": GitHubStand, "local": LocalStand}
 
 
 def test_every_registered_forge_has_a_stand() -> None:
@@ -81,9 +125,11 @@ def test_every_registered_forge_has_a_stand() -> None:
 
 
 @pytest.fixture(params=sorted(STANDS))
-def stand(request: pytest.FixtureRequest, tmp_path: Path) -> Stand:
+def stand(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stand]:
     """Each forge in turn."""
-    return STANDS[request.param](tmp_path)
+    one = STANDS[request.param](tmp_path)
+    yield one
+    one.close()
 
 
 @pytest.fixture
@@ -156,14 +202,14 @@ def test_request_that_cannot_be_is_refused_for_good(
     assert stand.forge.find("work") == []
 
 
-@pytest.mark.parametrize("end", ["close", "merge"])
+@pytest.mark.parametrize("end", ["end", "merge"])
 def test_ended_request_is_still_found_and_still_ours(stand: Stand, head: str, end: str) -> None:
     """A person who closed or merged between call and look hides nothing (G03)."""
     created = stand.forge.create(DRAFT)
 
     getattr(stand, end)(created.number)
 
-    state = RequestState.CLOSED if end == "close" else RequestState.MERGED
+    state = RequestState.CLOSED if end == "end" else RequestState.MERGED
     assert stand.forge.find("work") == [replace(created, state=state)]
 
 
@@ -180,7 +226,7 @@ def test_several_requests_on_one_head_are_all_found(stand: Stand, base: str, hea
     """Other bases and ended ones count: any request on the head forbids a create."""
     stand.push("develop", base)
     first = stand.open_by_hand("work", "main")
-    stand.close(first)
+    stand.end(first)
     second = stand.open_by_hand("work", "develop")
 
     assert sorted(found.number for found in stand.forge.find("work")) == [first, second]

@@ -107,6 +107,7 @@ def test_a_program_that_kills_its_worker_again_and_again_becomes_a_dead_letter(
     assert (seen.outcome, stack.count("author"), seen.starts()) == ("dead", 5, 5)
     assert seen.chain[-1] == "closed under fence 6"
     assert (seen.head, seen.requests, seen.dead_letters()) == ("", [], ["poison"])
+    assert b"no result; the last: lost_worker: its lease ran out" in (seen.observation() or b"")
 
 
 def children_of(pid: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -15,6 +16,7 @@ from app.dispatcher import relay, stager
 from app.dispatcher.loop import Turn
 from app.domain.errors import RedisUnreachable
 from app.embedded.servers import Addresses
+from app.events import Event, Moment, subscribers
 from app.kinds import author
 from app.store.engine import Store
 from app.transitions.take_turns import take_turns
@@ -48,6 +50,39 @@ def test_a_wiped_redis_gets_its_messages_again(
 
     assert newest_delivery(store, key) == 2
     assert broker.depth(author.NAME) == 1
+
+
+@pytest.mark.usefixtures("valkey")
+def test_the_first_marker_is_no_wipe(
+    store: Store, embedded: Addresses, publisher: Publisher, moments: list[Moment]
+) -> None:
+    """A Redis that was never given a message has lost none; what it is given later it can lose."""
+    with closing(Broker(embedded.redis_url, role="test")) as broker:
+        relay.turn(store, broker, publisher, "test")
+        assert not broker.was_wiped("test")
+        assert moments == []
+
+        an_activity(store)
+        relay.turn(store, broker, publisher, "test")
+        with closing(redis.Redis.from_url(embedded.redis_url)) as client:
+            client.flushall()
+        relay.turn(store, broker, publisher, "test")
+
+    assert moments == [Moment.BROKER_WIPED]
+
+
+@pytest.fixture
+def moments() -> Iterator[list[Moment]]:
+    """Whatever is said of a wiped Redis."""
+    heard: list[Moment] = []
+
+    def hear(event: Event) -> None:
+        if event.moment is Moment.BROKER_WIPED:
+            heard.append(event.moment)
+
+    subscribers.append(hear)
+    yield heard
+    subscribers.remove(hear)
 
 
 @pytest.mark.contract("Q12", "Q11")

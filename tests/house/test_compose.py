@@ -50,12 +50,20 @@ Services = Mapping[str, Any]
 @pytest.fixture(scope="module")
 def services() -> Services:
     """Every service as Docker Compose itself reads the file; it refuses what it does not know."""
-    words = ["--file", str(COMPOSE / "compose.yaml"), "--profile", "tools", "config"]
+    found: Services = composed("compose.yaml")["services"]
+    return found
+
+
+def composed(*names: str, **settings: str) -> Mapping[str, Any]:
+    """What Docker Compose makes of these files together."""
+    files = [word for name in names for word in ("--file", str(COMPOSE / name))]
+    words = [DOCKER, *files, "--profile", "tools", "config", "--format", "json"]
     done = subprocess.run(
-        [DOCKER, *words, "--format", "json"], capture_output=True, text=True, check=False
-    )
+        words, capture_output=True, text=True, check=False,
+        env={"PATH": os.environ["PATH"], **settings},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found: Services = json.loads(done.stdout)["services"]
+    found: Mapping[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -105,6 +113,28 @@ def _seconds(found: re.Match[str]) -> str:
     return str(int(found[1]) * 60 + int(found[2]))
 
 
+def test_the_number_of_workers_is_kept(services: Services) -> None:
+    """It stands in compose/.env, so another `up` does not forget it; one, if nothing is said."""
+    said = composed("compose.yaml", FENCEPOST_WORKERS="4")["services"]["worker"]
+
+    assert (services["worker"]["deploy"]["replicas"], said["deploy"]["replicas"]) == (1, 4)
+    assert ".env" in (COMPOSE / ".gitignore").read_text("utf-8").split()
+
+
+@pytest.mark.parametrize("own", [("postgres",), ("redis",), ("postgres", "redis")], ids=str)
+def test_servers_of_ones_own_leave_out_only_theirs(own: tuple[str, ...]) -> None:
+    """With one file more the service is gone, whoever waited for it waits for the others."""
+    usual = composed("compose.yaml")["services"]
+    found = composed("compose.yaml", *(f"own-{name}.yaml" for name in own))
+
+    assert set(found["services"]) == set(usual) - set(own)
+    assert set(found["volumes"]) == {"home", "postgres", "redis"} - set(own)
+    for name, service in found["services"].items():
+        waits = set(usual[name].get("depends_on", {})) - set(own)
+        assert set(service.get("depends_on", {})) == waits, name
+        assert {s["source"] for s in service["secrets"]} == SECRETS_OF[name], name
+
+
 def test_whatever_stays_up_tells_how_it_is(services: Services) -> None:
     """Every service that does not end has a health check, and waits for what it stands on."""
     for name, service in services.items():
@@ -136,11 +166,17 @@ def test_the_secrets_are_made_once(tmp_path: Path) -> None:
     again = subprocess.run(
         [COMPOSE / "make-secrets", folder], capture_output=True, text=True, check=False
     )
+    refused = subprocess.run(
+        [COMPOSE / "make-secrets", tmp_path / "not" / "there"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
     assert set(made) == {secret for known in SECRETS_OF.values() for secret in known}
     assert len(set(re.findall(r"[0-9a-f]{48}", "".join(made.values())))) == len(made)
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert again.returncode != 0
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout == f"{folder}: nothing made, {len(made)} kept as they were\n"
+    assert (refused.returncode, refused.stderr.startswith("error: ")) == (2, True)
     assert {file.name: file.read_text() for file in folder.iterdir()} == made
 
 

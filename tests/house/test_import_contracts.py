@@ -67,7 +67,7 @@ def test_the_tree_keeps_its_contracts(copy: Path) -> None:
         (
             "workers/executors/intruder.py",
             "import github",
-            "nobody knows PyGithub (workers.forges.github will)",
+            "only the client of GitHub knows PyGithub",
         ),
         (
             "app/domain/intruder.py",

@@ -55,9 +55,12 @@ def run_pytest(folder: Path, house: Path, *arguments: str) -> subprocess.Complet
     )
 
 
-def test_unlisted_skip_fails_and_gives_its_reason(small: Path, house: Path) -> None:
+@pytest.mark.parametrize("processes", [[], ["--numprocesses", "2"]], ids=["alone", "by two"])
+def test_unlisted_skip_fails_and_gives_its_reason(
+    small: Path, house: Path, processes: list[str]
+) -> None:
     """What CI did not run, CI did not pass; an expected failure did run."""
-    done = run_pytest(small, house, "--fail-on-skip", "-k", "skips or expected")
+    done = run_pytest(small, house, "--fail-on-skip", "-k", "skips or expected", *processes)
 
     assert done.returncode == 1
     assert "no server here (tests/allowed-skips.txt does not list test_small.py::test_skips)" in (
@@ -76,9 +79,10 @@ def test_whole_file_that_skips_fails(small: Path, house: Path) -> None:
     assert run_pytest(small, house, "--fail-on-skip").returncode == 2
 
 
-def test_report_names_only_what_passed(small: Path, house: Path) -> None:
+@pytest.mark.parametrize("processes", [[], ["--numprocesses", "2"]], ids=["alone", "by two"])
+def test_report_names_only_what_passed(small: Path, house: Path, processes: list[str]) -> None:
     """A test whose parameters passed by half proves nothing."""
-    lines = run_pytest(small, house, "--contract-report").stdout.splitlines()
+    lines = run_pytest(small, house, "--contract-report", *processes).stdout.splitlines()
 
     (m07,) = [line for line in lines if line.startswith("M07  ")]
     assert m07.endswith(": test_small.py::test_proves")

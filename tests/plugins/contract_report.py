@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+MARK = "contract"
 LIST = Path(__file__).with_name("contract_ids.txt")
 #: With `=`: a path of its own would be taken for the tests that are asked for.
 REFRESH = "ops/test --collect-only -qq --contract-page=docs/contract.md"
@@ -61,6 +62,7 @@ class ContractReport:
                     raise pytest.UsageError(f"{item.nodeid} cites {cites}: see {LIST.name}")
             for name in ids_of(item):
                 self.marked[name].append(item.nodeid)
+                item.user_properties.append((MARK, name))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
@@ -74,6 +76,9 @@ class ContractReport:
         Path(place).write_text(page(self.titles, self.marked), "utf-8")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for kind, name in report.user_properties:  # several processes: nothing was collected here
+            if kind == MARK:
+                self.cited[str(name)].append(report.nodeid)
         if report.when == "call" and report.passed and not hasattr(report, "wasxfail"):
             self.passed.add(report.nodeid)
         elif report.failed:

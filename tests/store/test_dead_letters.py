@@ -7,22 +7,41 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, LiteralString
 
+import psycopg
 import pytest
-from fixtures.database import Database
+from fixtures.database import Clock, Database
 from fixtures.letters import a_dead_attempt, a_message, a_poisoned_attempt, letter_of
 from fixtures.spare import copied, dropped
-from fixtures.world import a_world, activity_of
+from fixtures.world import (
+    HEAD,
+    LEASE,
+    a_claim,
+    a_successor,
+    a_world,
+    activity_of,
+    an_activity,
+)
 from sqlalchemy import event
 
 from app.domain.dead_letter import MEANING, OF_ACTIVITIES, LetterCause, meaning, spoken_of
 from app.domain.digest import digest
 from app.domain.errors import NotFound
 from app.domain.identity import ActivityId, ActivityKey, Kind, WorldId
-from app.store import dead_letters
+from app.domain.recovery import Stop
+from app.store import claims, dead_letters
+from app.store.deliveries import Cause
 from app.store.engine import Store, open_store
-from app.store.views.dead_letters import Sought, letter_seen, letters_counted, letters_listed
+from app.store.views.dead_letters import Sought, letters_counted, letters_listed
+from app.store.views.letter import letter_seen
+from app.transitions.change import LOCAL
+from app.transitions.deliver import deliver
+from app.transitions.dismiss import dismiss
+from app.transitions.release import release
+from app.transitions.start import start
+from workers.road import NO_START_LEFT, Road
 
 KEY = ActivityKey(WorldId("w"), Kind("missions.author"), ActivityId("a" * 64))
 OF_MESSAGES = sorted(set(LetterCause) - OF_ACTIVITIES)
@@ -91,7 +110,9 @@ def test_dead_work_says_what_it_had_no_more_of(store: Store, worker_store: Store
     with store.begin() as tx:
         first, second = (letter_seen(tx, letter_of(store, one)) for one in (poisoned, late))
 
-    assert (first.cause, first.detail) == ("poison", "5 of 5 starts, and no result")
+    assert (first.cause, first.detail) == (
+        "poison", "5 of 5 starts, and no result; the last: it fell over",
+    )  # fmt: skip
     assert (second.cause, second.detail) == ("out_of_time", "0 of 5 starts, and no result")
     assert (first.attempt, first.task, first.world) == (poisoned.id, poisoned.task, world)
     assert first.activity == activity_of(store, poisoned).activity
@@ -152,14 +173,14 @@ def test_every_filter_finds_its_letters_and_no_other(
     assert found(text="tidy the source") == [two, one]
     assert found(text="%") == [junk]
     assert found(text="nothing of this kind") == []
-    assert found(replayed=True) == []
+    assert found(is_open=True) == [junk, two, one]
 
 
 @pytest.mark.parametrize(
     ("sought", "index"),
     [
         (Sought(), "dead_letters_pkey"),
-        (Sought(replayed=False), "dead_letters_pkey"),
+        (Sought(is_open=True), "dead_letters_pkey"),
         (Sought(world="w_other"), "dead_letters_by_world"),
         (Sought(kind="forge.pull_request"), "dead_letters_by_kind"),
         (Sought(cause=LetterCause.UNFIT_CONTENT), "dead_letters_by_cause"),
@@ -237,3 +258,60 @@ def age(database: Database, letter: int, by: str) -> None:
             " where dead_letter_id = %s",
             (by, letter),
         )
+
+
+@pytest.mark.contract("L7")
+@pytest.mark.parametrize("statement", [
+    "update fencepost.dismissals set reason = 'another reason'",
+    "delete from fencepost.dismissals",
+    "truncate fencepost.dismissals",
+])  # fmt: skip
+def test_a_dismissal_is_never_rewritten(
+    database: Database, store: Store, statement: LiteralString
+) -> None:
+    """Not by its owner either; the control plane's login may not even ask."""
+    with store.begin() as tx:
+        letter = dead_letters.bury_bytes(tx, "missions.author", LetterCause.NOT_JSON, b"junk")
+    assert dismiss(store, LOCAL, "its sender was told", [letter]) == [letter]
+
+    for login, state in ((database.as_owner, "ZF007"), (database.as_app, "42501")):
+        with login() as session, pytest.raises(psycopg.Error) as refusal:
+            session.execute(statement)
+        assert refusal.value.sqlstate == state
+
+
+@pytest.mark.contract("Q09")
+def test_a_poisoned_letter_says_what_its_last_start_ended_with(
+    store: Store, worker_store: Store
+) -> None:
+    """Code and message of what took the last start; what came after it started nothing."""
+    key = an_activity(store)
+    held = a_claim(store, worker_store, key)
+    with store.begin() as tx:
+        assert claims.last_words(tx, key) == ""
+    start(worker_store, held, HEAD)
+    release(worker_store, held, "capacity: host_failed: git: no space left", timedelta(0))
+    assert deliver(store, key, Cause.RELEASED)
+    held = a_claim(store, worker_store, key)
+    release(worker_store, held, "transient: remote_unreadable: gone", timedelta(0))
+
+    last = "; the last: host_failed: git: no space left"
+    with store.begin() as tx:
+        assert claims.last_words(tx, key) == last
+    run: Any = SimpleNamespace(store=worker_store, claim=held)
+    request: Any = SimpleNamespace(operation="an operation")
+    seen = Road(run, request, request, "")._ended(Stop.CLOSE_ONLY)
+    assert seen.value["frictions"] == [{"code": "poison", "detail": f"{NO_START_LEFT}{last}"}]
+
+
+def test_of_a_lost_worker_the_lease_is_all_that_is_known(
+    store: Store, worker_store: Store, clock: Clock
+) -> None:
+    """Whoever was killed had no last words."""
+    held = a_claim(store, worker_store, an_activity(store))
+    start(worker_store, held, HEAD)
+    clock.advance(LEASE)
+    a_successor(store, worker_store, held)
+
+    with store.begin() as tx:
+        assert claims.last_words(tx, held.key) == "; the last: lost_worker: its lease ran out"

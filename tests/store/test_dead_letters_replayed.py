@@ -39,7 +39,7 @@ from app.store.engine import Store
 from app.store.schema import attempts as attempt_rows
 from app.store.schema import deliveries as delivery_rows
 from app.store.schema import receipts, replays, results, settlements
-from app.store.views.dead_letters import letter_behind, letter_seen
+from app.store.views.letter import letter_behind, letter_seen
 from app.store.views.story import story_of
 from app.transitions.change import LOCAL
 from app.transitions.claim import claim

@@ -25,6 +25,7 @@ from app.domain.identity import (
     operation_id,
 )
 from app.repository.git import git
+from app.repository.remote import Remote
 from workers.workspace.checkout import Checkout, open_checkout
 from workers.workspace.commit import Author
 
@@ -44,6 +45,7 @@ class Upstream:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.url = str(path)
+        self.remote = Remote(self.url)
         self.objects = path / "objects"
         git("init", "--quiet", "--bare", "--initial-branch=main", "--template=", str(path))
 
@@ -189,7 +191,7 @@ def base(upstream: Upstream) -> str:
 def checkout(tmp_path: Path, upstream: Upstream, base: str) -> Iterator[Checkout]:
     """A checkout of the first commit that shares the bare repository's objects."""
     folder = tmp_path / "checkouts"
-    with open_checkout(folder, "a1-author-1", upstream.url, base, upstream.objects) as opened:
+    with open_checkout(folder, "a1-author-1", upstream.remote, base, upstream.objects) as opened:
         yield opened
 
 

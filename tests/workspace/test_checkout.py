@@ -13,6 +13,7 @@ import pytest
 
 from app.domain.errors import BaseMissing, RemoteUnreadable, UnsafeName, WrongState
 from app.repository.git import git
+from app.repository.remote import Remote
 from workers.workspace.checkout import open_checkout, sweep
 
 pytestmark = pytest.mark.contract("E01")
@@ -20,10 +21,11 @@ pytestmark = pytest.mark.contract("E01")
 OWNER = """
 import sys
 from pathlib import Path
+from app.repository.remote import Remote
 from workers.workspace.checkout import open_checkout
 
 folder, name, remote, base = sys.argv[1:]
-open_checkout(Path(folder), name, remote, base, None)
+open_checkout(Path(folder), name, Remote(remote), base, None)
 print("open", flush=True)
 sys.stdin.read()
 """
@@ -66,7 +68,7 @@ def test_shares_no_ref_with_the_mirror(checkout, upstream):
 
 def test_works_without_a_mirror(folder, upstream, base):
     """Without shared objects the base is fetched from the remote."""
-    with open_checkout(folder, "a1-author-1", upstream.url, base, None) as checkout:
+    with open_checkout(folder, "a1-author-1", upstream.remote, base, None) as checkout:
         assert (checkout.tree / "README.md").read_text() == "hello\n"
         assert checkout.changes(base, checkout.snapshot()) == []
 
@@ -78,7 +80,9 @@ def test_a_stale_mirror_is_made_up_for(folder, tmp_path, upstream, base, files):
     newer = upstream.commit(files | {b"new": ("100644", b"new\n")}, parent=base)
     upstream.point("refs/heads/main", newer)
 
-    with open_checkout(folder, "a1-author-1", upstream.url, newer, mirror / "objects") as checkout:
+    with open_checkout(
+        folder, "a1-author-1", upstream.remote, newer, mirror / "objects"
+    ) as checkout:
         assert (checkout.tree / "new").exists()
         subprocess.run(["git", "fsck", "--connectivity-only"], cwd=checkout.tree, check=True)
 
@@ -87,7 +91,7 @@ def test_is_removed_on_every_way_out(folder, upstream, base):
     """An error inside leaves neither folder nor lock, whatever modes the agent set."""
 
     def fail():
-        with open_checkout(folder, "a1-author-1", upstream.url, base, None) as checkout:
+        with open_checkout(folder, "a1-author-1", upstream.remote, base, None) as checkout:
             (checkout.tree / "src").chmod(0)
             raise ZeroDivisionError
 
@@ -101,7 +105,7 @@ def test_is_removed_on_every_way_out(folder, upstream, base):
     ("wrong", "refusal"),
     [
         ({"base": "12" * 20}, BaseMissing),
-        ({"remote": "nowhere.git"}, RemoteUnreadable),
+        ({"remote": Remote("nowhere.git")}, RemoteUnreadable),
         ({"name": "../outside"}, UnsafeName),
         ({"name": "-option"}, UnsafeName),
         ({"name": "a.lock"}, UnsafeName),
@@ -109,7 +113,7 @@ def test_is_removed_on_every_way_out(folder, upstream, base):
 )
 def test_what_cannot_be_opened_leaves_nothing(folder, upstream, base, wrong, refusal):
     """A missing base, a silent remote and an unsafe name are told apart, and nothing stays."""
-    asked = {"name": "a1-author-1", "remote": upstream.url, "base": base} | wrong
+    asked = {"name": "a1-author-1", "remote": upstream.remote, "base": base} | wrong
 
     with pytest.raises(refusal):
         open_checkout(folder, objects=None, **asked)
@@ -120,7 +124,7 @@ def test_what_cannot_be_opened_leaves_nothing(folder, upstream, base, wrong, ref
 def test_a_living_owner_keeps_its_checkout(folder, checkout, upstream, base):
     """Neither a second claimant nor the sweep gets at a checkout whose owner lives."""
     with pytest.raises(WrongState):
-        open_checkout(folder, "a1-author-1", upstream.url, base, None)
+        open_checkout(folder, "a1-author-1", upstream.remote, base, None)
 
     assert sweep(folder) == []
     assert (checkout.tree / "README.md").exists()
@@ -160,7 +164,7 @@ def test_sweepers_and_owners_may_race(folder, upstream, base):
 
     try:
         for _ in range(8):
-            with open_checkout(folder, "a-1", upstream.url, base, upstream.objects) as checkout:
+            with open_checkout(folder, "a-1", upstream.remote, base, upstream.objects) as checkout:
                 assert (checkout.tree / "README.md").exists()
                 checkout.snapshot()
     finally:

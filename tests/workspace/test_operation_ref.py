@@ -12,8 +12,9 @@ import pytest
 from app.domain.digest import canonical, digest, parse
 from app.domain.errors import PushLost, PushRefused, RemoteUnreadable, UnfitInput
 from app.domain.identity import ActivityId, operation_id
-from app.domain.operation import Absent, Foreign, Mark, Tip, Unreadable, ref_of
+from app.domain.operation import Absent, Foreign, Mark, Tip, Unreadable, branch_of, ref_of
 from app.repository.git import git
+from app.repository.remote import Remote
 from workers.workspace.operation_ref import (
     branch_present,
     push_mark,
@@ -30,13 +31,15 @@ RACER = """
 import sys
 from pathlib import Path
 from app.domain.errors import PushLost
+from app.domain.operation import ref_of
+from app.repository.remote import Remote
 from workers.workspace.operation_ref import push_mark
 
 git_dir, remote, operation, new, expected = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    push_mark(Path(git_dir), remote, operation, new, expected or None)
+    push_mark(Path(git_dir), Remote(remote), ref_of(operation), new, expected or None)
 except PushLost:
     sys.exit(9)
 """
@@ -71,14 +74,14 @@ def mark(git_dir, operation, claim, author):
 def started(git_dir, upstream, operation, mark):
     """A started mark that is at the remote."""
     sha = mark()
-    push_mark(git_dir, upstream.url, operation, sha, None)
+    push_mark(git_dir, upstream.remote, ref_of(operation), sha, None)
     return sha
 
 
 def test_absent_is_told_from_unreadable(git_dir, upstream, operation, tmp_path):
     """No ref is an answer; no remote is none."""
-    assert read(git_dir, upstream.url, operation) == Absent()
-    assert isinstance(read(git_dir, str(tmp_path / "gone.git"), operation), Unreadable)
+    assert read(git_dir, upstream.remote, operation) == Absent()
+    assert isinstance(read(git_dir, Remote(str(tmp_path / "gone.git")), operation), Unreadable)
 
 
 def test_a_mark_is_read_as_it_was_written(git_dir, upstream, operation, claim, started, tmp_path):
@@ -86,9 +89,10 @@ def test_a_mark_is_read_as_it_was_written(git_dir, upstream, operation, claim, s
     elsewhere = tmp_path / "elsewhere.git"
     git("init", "--quiet", "--bare", str(elsewhere))
 
-    tip = read(elsewhere, upstream.url, operation)
+    tip = read(elsewhere, upstream.remote, operation)
 
-    assert tip == Tip(started, Mark.STARTED, operation, 1, claim().token_hash)
+    ref = ref_of(operation)
+    assert tip == Tip(started, Mark.STARTED, operation, 1, claim().token_hash, ref=ref)
 
 
 def test_no_two_claims_write_the_same_commit(mark):
@@ -101,11 +105,11 @@ def test_no_two_claims_write_the_same_commit(mark):
 def test_the_chain_grows_from_where_it_was_read(git_dir, upstream, operation, mark, started):
     """A higher fence guards over the tip that it read; the next reader sees the guard."""
     guarded = mark(Mark.GUARDED, started, fence=2)
-    push_mark(git_dir, upstream.url, operation, guarded, started)
+    push_mark(git_dir, upstream.remote, ref_of(operation), guarded, started)
     closed = mark(Mark.CLOSED, guarded, fence=3)
-    push_mark(git_dir, upstream.url, operation, closed, guarded)
+    push_mark(git_dir, upstream.remote, ref_of(operation), closed, guarded)
 
-    tip = read(git_dir, upstream.url, operation)
+    tip = read(git_dir, upstream.remote, operation)
 
     assert (tip.sha, tip.mark, tip.fence) == (closed, Mark.CLOSED, 3)
 
@@ -119,12 +123,18 @@ def test_an_observation_comes_back_byte_for_byte(
     head = candidate if is_green else None
     result = mark(Mark.RESULT, started, observation=observation, candidate=head)
     push_result(
-        git_dir, upstream.url, operation, result, started, BRANCH if is_green else None, head
+        git_dir,
+        upstream.remote,
+        ref_of(operation),
+        result,
+        started,
+        BRANCH if is_green else None,
+        head,
     )
     elsewhere = tmp_path / "elsewhere.git"
     git("init", "--quiet", "--bare", str(elsewhere))
 
-    tip = read(elsewhere, upstream.url, operation)
+    tip = read(elsewhere, upstream.remote, operation)
 
     assert (tip.mark, tip.observation, tip.candidate) == (Mark.RESULT, observation, head)
     assert upstream.tip(f"refs/heads/{BRANCH}") == head
@@ -151,13 +161,13 @@ def test_two_processes_race_and_one_wins(git_dir, upstream, operation, mark):
 def test_a_stale_lease_is_lost(git_dir, upstream, operation, mark, started):
     """Who names a tip that has moved on loses, whatever the ancestry says."""
     guarded = mark(Mark.GUARDED, started, fence=2)
-    push_mark(git_dir, upstream.url, operation, guarded, started)
+    push_mark(git_dir, upstream.remote, ref_of(operation), guarded, started)
 
     for late in (mark(Mark.GUARDED, guarded, fence=3), mark(Mark.GUARDED, started, fence=4)):
         with pytest.raises(PushLost):
-            push_mark(git_dir, upstream.url, operation, late, started)
+            push_mark(git_dir, upstream.remote, ref_of(operation), late, started)
     with pytest.raises(PushLost):
-        push_mark(git_dir, upstream.url, operation, mark(fence=9), None)
+        push_mark(git_dir, upstream.remote, ref_of(operation), mark(fence=9), None)
 
     assert upstream.tip(ref_of(operation)) == guarded
 
@@ -167,9 +177,11 @@ def test_a_deleted_ref_is_not_made_again(git_dir, upstream, operation, mark, sta
     upstream.drop(ref_of(operation))
 
     with pytest.raises(PushLost):
-        push_mark(git_dir, upstream.url, operation, mark(Mark.GUARDED, started, 2), started)
+        push_mark(
+            git_dir, upstream.remote, ref_of(operation), mark(Mark.GUARDED, started, 2), started
+        )
 
-    assert read(git_dir, upstream.url, operation) == Absent()
+    assert read(git_dir, upstream.remote, operation) == Absent()
 
 
 def test_a_lost_reply_is_no_loss(
@@ -179,7 +191,7 @@ def test_a_lost_reply_is_no_loss(
     result = mark(Mark.RESULT, started, observation=observation, candidate=candidate)
 
     for _ in range(2):
-        push_result(git_dir, upstream.url, operation, result, started, BRANCH, candidate)
+        push_result(git_dir, upstream.remote, ref_of(operation), result, started, BRANCH, candidate)
 
     assert upstream.tip(ref_of(operation)) == result
 
@@ -191,13 +203,13 @@ def test_branch_and_result_move_together(
     result = mark(Mark.RESULT, started, observation=observation, candidate=candidate)
     upstream.point(f"refs/heads/{BRANCH}", base)
     with pytest.raises(PushLost):
-        push_result(git_dir, upstream.url, operation, result, started, BRANCH, candidate)
+        push_result(git_dir, upstream.remote, ref_of(operation), result, started, BRANCH, candidate)
     assert upstream.tip(ref_of(operation)) == started
 
     upstream.drop(f"refs/heads/{BRANCH}")
     upstream.drop(ref_of(operation))
     with pytest.raises(PushLost):
-        push_result(git_dir, upstream.url, operation, result, started, BRANCH, candidate)
+        push_result(git_dir, upstream.remote, ref_of(operation), result, started, BRANCH, candidate)
     assert upstream.tip(f"refs/heads/{BRANCH}") is None
 
 
@@ -216,14 +228,14 @@ def test_a_rule_of_the_remote_is_a_refusal_in_its_words(
     upstream.hook(hook, script)
 
     with pytest.raises(PushRefused) as refusal:
-        push_result(git_dir, served, operation, result, started, BRANCH, candidate)
+        push_result(git_dir, Remote(served), ref_of(operation), result, started, BRANCH, candidate)
 
     assert "hook declined" in refusal.value.message
     assert words in refusal.value.message
     assert upstream.tip(ref_of(operation)) == started
     assert upstream.tip(f"refs/heads/{BRANCH}") is None
     if hook == "update":
-        push_result(git_dir, served, operation, result, started, None, None)
+        push_result(git_dir, Remote(served), ref_of(operation), result, started, None, None)
         assert upstream.tip(ref_of(operation)) == result
 
 
@@ -233,16 +245,16 @@ def test_over_http_it_is_the_same(
     """A server of its own gives the same answers as a path: won, lost, repeated, read."""
     result = mark(Mark.RESULT, started, observation=observation, candidate=candidate)
     with pytest.raises(PushLost):
-        push_mark(git_dir, served, operation, mark(fence=2), None)
+        push_mark(git_dir, Remote(served), ref_of(operation), mark(fence=2), None)
 
     for _ in range(2):
-        push_result(git_dir, served, operation, result, started, BRANCH, candidate)
+        push_result(git_dir, Remote(served), ref_of(operation), result, started, BRANCH, candidate)
 
     elsewhere = tmp_path / "elsewhere.git"
     git("init", "--quiet", "--bare", str(elsewhere))
-    tip = read(elsewhere, served, operation)
+    tip = read(elsewhere, Remote(served), operation)
     assert (tip.sha, tip.observation, tip.candidate) == (result, observation, candidate)
-    assert isinstance(read(elsewhere, served + "x", operation), Unreadable)
+    assert isinstance(read(elsewhere, Remote(served + "x"), operation), Unreadable)
 
 
 def test_hooks_of_a_local_path_do_not_run_here(git_dir, upstream, operation, mark, tmp_path):
@@ -251,7 +263,7 @@ def test_hooks_of_a_local_path_do_not_run_here(git_dir, upstream, operation, mar
     for hook in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction"):
         upstream.hook(hook, f"touch '{proof}'")
 
-    push_mark(git_dir, upstream.url, operation, mark(), None)
+    push_mark(git_dir, upstream.remote, ref_of(operation), mark(), None)
 
     assert not proof.exists()
 
@@ -264,7 +276,7 @@ def test_a_name_without_room_is_a_refusal(
     result = mark(Mark.RESULT, started, observation=observation, candidate=candidate)
 
     with pytest.raises(PushRefused):
-        push_result(git_dir, upstream.url, operation, result, started, BRANCH, candidate)
+        push_result(git_dir, upstream.remote, ref_of(operation), result, started, BRANCH, candidate)
 
     assert upstream.tip(ref_of(operation)) == started
 
@@ -283,17 +295,33 @@ def test_a_branch_is_present_when_its_name_is_taken(git_dir, upstream, base, the
     """The branch itself, and any other that leaves no room for it, count as present."""
     upstream.point(f"refs/heads/{there}", base)
 
-    assert branch_present(git_dir, upstream.url, BRANCH) == (base if is_present else None)
+    assert branch_present(git_dir, upstream.remote, BRANCH) == (base if is_present else None)
 
 
 def test_a_silent_remote_proves_nothing(git_dir, operation, mark, tmp_path):
     """No push and no look at a remote that does not answer says anything about it."""
-    gone = str(tmp_path / "gone.git")
+    gone = Remote(str(tmp_path / "gone.git"))
 
     with pytest.raises(RemoteUnreadable):
-        push_mark(git_dir, gone, operation, mark(), None)
+        push_mark(git_dir, gone, ref_of(operation), mark(), None)
     with pytest.raises(RemoteUnreadable):
         branch_present(git_dir, gone, BRANCH)
+
+
+def test_a_chain_as_a_branch_is_found_too(git_dir, upstream, operation, mark):
+    """A remote that refuses custom refs holds the same chain as a branch (PROTOCOL §7)."""
+    push_mark(git_dir, upstream.remote, branch_of(operation), mark(), None)
+
+    tip = read(git_dir, upstream.remote, operation)
+
+    assert (tip.mark, tip.ref) == (Mark.STARTED, branch_of(operation))
+
+
+def test_two_chains_of_one_operation_are_for_a_person(git_dir, upstream, operation, mark, started):
+    """Neither is followed: whoever wrote the second did not see the first."""
+    push_mark(git_dir, upstream.remote, branch_of(operation), mark(fence=2), None)
+
+    assert isinstance(read(git_dir, upstream.remote, operation), Foreign)
 
 
 def _document(git_dir, sha):
@@ -321,7 +349,7 @@ def test_what_we_would_not_have_written_is_foreign(git_dir, upstream, operation,
     sha = upstream.commit({b"operation.json": ("100644", canonical(document))})
     upstream.point(ref_of(operation), sha)
 
-    assert isinstance(read(git_dir, upstream.url, operation), Foreign)
+    assert isinstance(read(git_dir, upstream.remote, operation), Foreign)
 
 
 def test_foreign_shapes_are_foreign(git_dir, upstream, operation, mark, started, base, observation):
@@ -352,7 +380,7 @@ def test_foreign_shapes_are_foreign(git_dir, upstream, operation, mark, started,
 
     for name, sha in shapes.items():
         (upstream.path / ref_of(operation)).write_text(sha + "\n")
-        found = read(git_dir, upstream.url, operation)
+        found = read(git_dir, upstream.remote, operation)
         assert isinstance(found, Foreign), name
         assert (found.sha, bool(found.reason)) == (sha, True)
 
@@ -361,9 +389,9 @@ def test_another_operations_mark_is_foreign(git_dir, upstream, claim, mark):
     """A true mark under the wrong ref is foreign there."""
     key = replace(claim().key, activity=ActivityId("cd" * 32))
     other = operation_id(key, "git")
-    push_mark(git_dir, upstream.url, other, mark(), None)
+    push_mark(git_dir, upstream.remote, ref_of(other), mark(), None)
 
-    assert isinstance(read(git_dir, upstream.url, other), Foreign)
+    assert isinstance(read(git_dir, upstream.remote, other), Foreign)
 
 
 def test_only_results_observe(mark, observation):

@@ -204,7 +204,7 @@ def test_filters_and_submodules_of_the_base_run_and_fetch_nothing(tmp_path, upst
     )
     upstream.point("refs/heads/main", base)
 
-    with open_checkout(tmp_path / "c", "a-1", upstream.url, base, upstream.objects) as checkout:
+    with open_checkout(tmp_path / "c", "a-1", upstream.remote, base, upstream.objects) as checkout:
         assert (checkout.tree / "a.bin").read_bytes() == pointer
         assert list((checkout.tree / "s").iterdir()) == []
         assert changed(checkout, base) == {}
@@ -230,7 +230,7 @@ def test_attributes_convert_nothing(tmp_path, upstream):
     }
     base = upstream.commit({path: ("100644", content) for path, content in files.items()})
 
-    with open_checkout(tmp_path / "c", "a-1", upstream.url, base, upstream.objects) as checkout:
+    with open_checkout(tmp_path / "c", "a-1", upstream.remote, base, upstream.objects) as checkout:
         for path, content in files.items():
             file = checkout.tree / path.decode()
             assert file.read_bytes() == content

@@ -9,12 +9,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from app.domain.checks import Sighting
 from app.domain.head import HeadMove
 from app.domain.identity import OperationId
 from app.domain.pull_request import ForgeRequest
+from app.github.hub import Hub
+from app.repository.remote import Remote
 
 _MARKER = re.compile(r"<!--\s*fencepost\s+operation\s*=\s*([0-9a-f]{64})\s*-->")
 _LOOKS_LIKE_ONE = re.compile(r"<!--(?=\s*fencepost\b)", re.IGNORECASE)
+
+
+LONGEST_BODY = 60_000  #: GitHub takes 65,536 characters, the marker among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,27 @@ class Place:
 
     mirrors: Path  #: the folder of the local forge's mirrors
     repository: str  #: id
+    url: str | None = None  #: where it is at a forge beyond this host
+    caches: Path | None = None  #: the folder of what such forges' objects are kept in
+    hub: Hub | None = None  #: this process's way to GitHub
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a repository's commits come from and go to."""
+
+    remote: Remote
+    objects: Path  #: a folder of objects to borrow, the base's among them
+
+
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """What a request wears besides its text; each piece may be missing, and fails nothing."""
+
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()  #: `team/NAME` is a team of the owner's
+    status: str | None = None  #: what the commit's status says
+    supersedes: tuple[int, ...] = ()  #: requests of ours to be closed, if they are open
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +61,14 @@ class RequestDraft:
     head: str  #: branch
     base: str  #: branch
     operation: OperationId
+    draft: bool = False
 
     @property
     def marked_body(self) -> str:
         """The body as sent; what only looks like a marker in it (an agent's text) is defused."""
         harmless = _LOOKS_LIKE_ONE.sub("&lt;!--", self.body).rstrip()
+        if len(harmless) > LONGEST_BODY:
+            harmless = f"{harmless[:LONGEST_BODY]}\n\n… and more, which no forge would take."
         return f"{harmless}\n\n<!-- fencepost operation={self.operation} -->\n".lstrip()
 
 
@@ -53,14 +83,39 @@ class Forge(Protocol):
     def settle_window(self) -> timedelta:
         """How long a created request may stay out of `find`."""
 
+    @property
+    def checks_grace(self) -> timedelta:
+        """For how long checks of a request may still appear; nothing where there never are any."""
+
+    def ground(self, base: str) -> Ground:
+        """Where git goes, with the base in its objects; BaseMissing or RemoteUnreadable."""
+
     def find(self, head: str) -> list[ForgeRequest]:
-        """Every request of this repository on the branch, in any state; or RemoteUnreadable."""
+        """Every request of this repository on the branch, in any state.
+
+        RemoteUnreadable: nothing is known. ForgeLimited: look again later, ForgeRefused: look
+        again when a person has mended what it names.
+        """
 
     def create(self, draft: RequestDraft) -> ForgeRequest:
         """Send one request, once.
 
         RequestExists: one is open for this head and base. ForgeRefused: nothing was done, for
-        good. ForgeUncertain: it may or may not have been done; look, and do not send again.
+        good; ForgeNotReady: for now. ForgeLimited: nothing was done, and more is taken later.
+        ForgeUncertain: it may or may not have been done; look, and do not send again.
+        """
+
+    def dress(self, request: ForgeRequest, dress: Dress) -> list[str]:
+        """Put on the request what is not there yet; what is refused is told, and fails nothing.
+
+        Every piece is naturally idempotent, so that it may be put on again.
+        """
+
+    def sight(self, number: int, sha: str) -> Sighting:
+        """Look once at a request, and at the checks of a commit.
+
+        RemoteUnreadable: nothing is known. ForgeLimited: look again later. ForgeRefused: look
+        again when a person has mended what it names.
         """
 
     def tips(self, branches: Sequence[str]) -> Mapping[str, str]:

@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from app.domain.checks import Sighting
 from app.domain.errors import (
+    FencepostError,
     ForgeRefused,
     ForgeUncertain,
     GitFailed,
+    NotFound,
     PushLost,
     RemoteUnreadable,
     UnfitInput,
 )
 from app.domain.head import HeadMove
-from app.domain.pull_request import ForgeRequest
-from app.repository import refs
-from app.repository.mirror import Mirror, open_mirror
+from app.domain.pull_request import ForgeRequest, RequestState
+from app.repository import refs, requests
+from app.repository.mirror import Mirror
+from app.repository.remote import Remote
 from app.repository.requests import PullRequest, list_requests, open_request
-from workers.forges.base import Place, RequestDraft, marker_of
+from workers.forges.base import Dress, Ground, Place, RequestDraft, marker_of
 
 _HEADS = "refs/heads/"
 
@@ -31,6 +35,11 @@ class LocalForge:
     mirror: Mirror
     name: str = "local"
     settle_window: timedelta = timedelta(seconds=2)
+    checks_grace: timedelta = timedelta(0)  #: it has no checks
+
+    def ground(self, base: str) -> Ground:
+        """The mirror, which has had the base since the dispatch."""
+        return Ground(Remote(str(self.mirror.git_dir)), self.mirror.git_dir / "objects")
 
     def find(self, head: str) -> list[ForgeRequest]:
         """Every request on the branch."""
@@ -51,6 +60,25 @@ class LocalForge:
             # A git that ran out of time may have moved the refs all the same.
             raise ForgeUncertain(fault.message) from fault
 
+    def dress(self, request: ForgeRequest, dress: Dress) -> list[str]:
+        """It shows no more than text and state, so that only closing is left."""
+        troubles = []
+        for number in dress.supersedes:
+            try:
+                if requests.show(self.mirror, number).state is RequestState.OPEN:
+                    requests.close(self.mirror, number)
+            except FencepostError as fault:
+                troubles.append(f"request #{number} stays as it is: {fault.message}")
+        return troubles
+
+    def sight(self, number: int, sha: str) -> Sighting:
+        """The request as it stands; there are no checks here."""
+        try:
+            request = requests.show(self.mirror, number)
+        except (GitFailed, NotFound) as fault:
+            raise RemoteUnreadable(fault.message) from fault
+        return Sighting(request.state, request.head_sha)
+
     def tips(self, branches: Sequence[str]) -> Mapping[str, str]:
         """The commits of the mirror's branches of these names."""
         try:
@@ -70,8 +98,8 @@ class LocalForge:
 
 
 def local_forge(place: Place) -> LocalForge:
-    """The local forge of one repository."""
-    return LocalForge(open_mirror(place.mirrors, place.repository))
+    """The local forge of one repository; a mirror that this host has not is not made here."""
+    return LocalForge(Mirror(place.mirrors / f"{place.repository}.git"))
 
 
 def _shown(request: PullRequest) -> ForgeRequest:

@@ -11,6 +11,7 @@ from typing import Self
 
 from app.domain.errors import UnsafeName, WrongState
 from app.domain.scope import Change, Violation
+from app.repository.remote import Remote
 from workers.workspace import snapshot
 from workers.workspace.change import read_changes
 from workers.workspace.commit import Author, commit
@@ -97,7 +98,7 @@ class Checkout:
 
 
 def open_checkout(
-    checkouts: Path, name: str, remote: str, base: str, objects: Path | None
+    checkouts: Path, name: str, remote: Remote, base: str, objects: Path | None
 ) -> Checkout:
     """A fresh checkout of a commit, owned by this process for as long as it lives.
 

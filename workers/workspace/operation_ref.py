@@ -6,51 +6,64 @@ the ref from exactly where it was read, or fail.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
 from app.domain.digest import digest, parse
 from app.domain.errors import RemoteUnreadable, UnfitInput
 from app.domain.identity import Claim, OperationId
-from app.domain.operation import Absent, Foreign, Mark, RemoteOperation, Tip, Unreadable, ref_of
-from app.domain.scope import prefixes
-from app.repository.git import attempt, git
-from workers.workspace.blob import read_blobs
-from workers.workspace.commit import Author, commit
-from workers.workspace.operation_document import (
+from app.domain.operation import (
+    Absent,
+    Foreign,
+    Mark,
+    RemoteOperation,
+    Tip,
+    Unreadable,
+    branch_of,
+    ref_of,
+)
+from app.domain.operation_document import (
     OBSERVATION_FILE,
     OPERATION_FILE,
     read_document,
     write_document,
 )
-from workers.workspace.push import Move, push, reason_of, tips
+from app.domain.scope import prefixes
+from app.repository.git import attempt, git
+from app.repository.push import Move, push, reason_of, tips
+from app.repository.remote import Remote, reach
+from workers.workspace.blob import read_blobs
+from workers.workspace.commit import Author, commit
 
 #: The largest tree of a chain's commit that is worth reading.
 _LARGEST = 16 * 1024 * 1024
 _TRIES = 3
 
 
-def read(git_dir: Path, remote: str, operation: OperationId) -> RemoteOperation:
+def read(git_dir: Path, remote: Remote, operation: OperationId) -> RemoteOperation:
     """What the remote says of an operation; its objects come into the private git folder."""
-    ref = ref_of(operation)
     reason = "the ref moved at every look"
     for _ in range(_TRIES):
         try:
-            sha = tips(git_dir, remote, [ref]).get(ref)
+            found = tips(git_dir, remote, [ref_of(operation), branch_of(operation)])
         except RemoteUnreadable as fault:
             return Unreadable(fault.message)
-        if sha is None:
+        if not found:
             return Absent()
+        if len(found) > 1:
+            return Foreign(found[ref_of(operation)], "a branch holds another chain of it")
+        ((ref, sha),) = found.items()
         if not _is_here(git_dir, sha):
-            fetched = attempt(
-                "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote, ref,
-                git_dir=git_dir,
+            fetched = reach(
+                remote, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--",
+                remote.address, ref, git_dir=git_dir,
             )  # fmt: skip
             if fetched.code != 0:
                 reason = reason_of(fetched)
                 continue
         if _is_here(git_dir, sha):
-            return _judge(git_dir, sha, operation)
+            return _judge(git_dir, ref, sha, operation)
     return Unreadable(reason)
 
 
@@ -79,30 +92,28 @@ def write_mark(
     return commit(git_dir, _tree(git_dir, files), above, title, author)
 
 
-def push_mark(
-    git_dir: Path, remote: str, operation: OperationId, new: str, expected: str | None
-) -> None:
+def push_mark(git_dir: Path, remote: Remote, ref: str, new: str, expected: str | None) -> None:
     """Move the operation ref; PushLost, PushRefused and RemoteUnreadable as `push` says."""
-    push(git_dir, remote, [Move(ref_of(operation), new, expected)])
+    push(git_dir, remote, [Move(ref, new, expected)])
 
 
 def push_result(
     git_dir: Path,
-    remote: str,
-    operation: OperationId,
+    remote: Remote,
+    ref: str,
     new: str,
     expected: str | None,
     branch: str | None,
     candidate: str | None,
 ) -> None:
     """Publish a result, and with it the candidate as a branch that must not exist: both or none."""
-    moves = [Move(ref_of(operation), new, expected)]
+    moves = [Move(ref, new, expected)]
     if branch is not None and candidate is not None:
         moves.append(Move(f"refs/heads/{branch}", candidate, None))
     push(git_dir, remote, moves)
 
 
-def branch_present(git_dir: Path, remote: str, branch: str) -> str | None:
+def branch_present(git_dir: Path, remote: Remote, branch: str) -> str | None:
     """The commit of the branch, or of another one whose name leaves no room for it."""
     wanted = f"refs/heads/{branch}"
     above = [f"refs/heads/{name}" for name in prefixes(branch)]
@@ -113,9 +124,9 @@ def branch_present(git_dir: Path, remote: str, branch: str) -> str | None:
     return None
 
 
-def _judge(git_dir: Path, sha: str, operation: OperationId) -> Tip | Foreign:
+def _judge(git_dir: Path, ref: str, sha: str, operation: OperationId) -> Tip | Foreign:
     try:
-        return _tip(git_dir, sha, operation)
+        return replace(_tip(git_dir, sha, operation), ref=ref)
     except UnfitInput as fault:
         return Foreign(sha, fault.message)
 

@@ -8,17 +8,19 @@ from pathlib import Path
 
 from app.domain.errors import BaseMissing, RemoteUnreadable
 from app.repository.git import attempt, git
+from app.repository.remote import Remote, reach
 
 #: Names git would not take are judged on the objects (E03), so the private folder lets them in.
 _PRIVATE = "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
 #: Files are bytes, here and in the commit: no attribute of the tree converts or filters them. It
 #: outranks every `.gitattributes`, and keeps files that nobody touched from looking changed.
 _ATTRIBUTES = "* -text !ident !filter !working-tree-encoding\n"
+_SECONDS = 3600  #: a first fetch of a large history takes long
 #: For agents that like to commit; what they commit is theirs alone.
 _AGENT = "[user]\n\tname = agent\n\temail = agent@fencepost.invalid\n"
 
 
-def make_private(git_dir: Path, remote: str, base: str, objects: Path | None) -> list[Path]:
+def make_private(git_dir: Path, remote: Remote, base: str, objects: Path | None) -> list[Path]:
     """Make the worker's private git folder with the base commit in it.
 
     Returns the objects folders that hold the base. Objects are shared through alternates; refs
@@ -29,8 +31,8 @@ def make_private(git_dir: Path, remote: str, base: str, objects: Path | None) ->
     _configure(git_dir, _PRIVATE)
     sources = [objects] if objects else []
     _share(git_dir, sources)
-    if not _has(git_dir, base):
-        _fetch(git_dir, remote, base)
+    if not has_commit(git_dir, base):
+        fetch_commit(git_dir, remote, base)
         sources.append(git_dir / "objects")
     # Fetches and pushes tell the remote what is here by refs.
     git("update-ref", "refs/fencepost/base", base, git_dir=git_dir)
@@ -56,19 +58,22 @@ def make_agents(tree: Path, base: str, sources: Sequence[Path], index: Path) -> 
     shutil.copy2(index, own / "index")  # with its time, by which git knows which stats to doubt
 
 
-def _fetch(git_dir: Path, remote: str, base: str) -> None:
-    quiet = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote)
-    exact = attempt(*quiet, base, git_dir=git_dir)
+def fetch_commit(git_dir: Path, remote: Remote, base: str) -> None:
+    """Bring a commit and its history in; BaseMissing, RemoteUnreadable."""
+    quiet = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote.address)
+    exact = reach(remote, *quiet, base, git_dir=git_dir, timeout=_SECONDS)
     if exact.code == 0:
         return
-    everything = attempt(*quiet, "+refs/heads/*:refs/fencepost/fetched/*", git_dir=git_dir)
+    all_branches = "+refs/heads/*:refs/fencepost/fetched/*"
+    everything = reach(remote, *quiet, all_branches, git_dir=git_dir, timeout=_SECONDS)
     if everything.code != 0:
         raise RemoteUnreadable(everything.complaint)
-    if not _has(git_dir, base):
+    if not has_commit(git_dir, base):
         raise BaseMissing(f"no commit {base} at the remote")
 
 
-def _has(git_dir: Path, commit: str) -> bool:
+def has_commit(git_dir: Path, commit: str) -> bool:
+    """Whether a git folder holds a commit."""
     return attempt("cat-file", "-e", f"{commit}^{{commit}}", git_dir=git_dir).code == 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from app.cli.base import started_from
 from app.cli.order import hand_in
 from app.cli.progress import Say
 from app.cli.repos.entry import Entry, Standing
@@ -25,7 +26,6 @@ from app.domain.errors import (
     WorldFull,
 )
 from app.domain.identity import WorldId
-from app.repository.mirror import base_branch, open_mirror, refresh
 from app.store.engine import Store
 from app.store.views.many import Begun, begun
 from app.transitions.add_child import add_child
@@ -94,7 +94,7 @@ class Beginning:
         """Begin nothing more; what is fetched now is fetched for the next run."""
         self._is_stopped = True
         for entry in (*self._to_fetch, *(entry for entry, _ in self._to_dispatch)):
-            entry.standing = Standing.NOT_BEGUN
+            entry.leave_out()
         self._to_fetch.clear()
         self._to_dispatch.clear()
 
@@ -104,7 +104,9 @@ class Beginning:
     def _give(self, entry: Entry) -> None:
         source = entry.asked.source
         try:
-            known = add_repository(self._store, self.world, self.actor, source.name, source.url)
+            known = add_repository(
+                self._store, self.world, self.actor, source.name, source.url, source.forge
+            )
         except Refused as fault:
             return entry.refuse(fault, by_a_rule=True)
         entry.standing, entry.repository = Standing.FETCHING, known.id
@@ -112,13 +114,12 @@ class Beginning:
 
     def _fetch(self, entry: Entry) -> Base:
         """In a thread of the pool; it speaks to git alone."""
-        source, mirror = entry.asked.source, open_mirror(self._home / "forge", entry.repository)
-        return Base(base_branch(source), refresh(mirror, source))
+        return started_from(self._home, entry.repository, entry.asked.source)
 
     def _fetched(self, entry: Entry, came: Base | Exception) -> None:
         match came:
             case Base() if self._is_stopped:
-                entry.standing = Standing.NOT_BEGUN
+                entry.leave_out()
             case Base():
                 entry.standing = Standing.TO_COME
                 self._to_dispatch.append((entry, came))
@@ -135,13 +136,14 @@ class Beginning:
             if entry.standing is not Standing.HELD:
                 self._say(f"{fault.message}; the rest follows as there is room", code=fault.code)
             for held, _ in self._to_dispatch:
-                held.standing = Standing.HELD
+                held.hold(fault)
             self._not_before = time.monotonic() + _ASK_AGAIN
             return False
         except (Refused, ProviderError) as fault:
             entry.refuse(fault, by_a_rule=isinstance(fault, Refused))
         else:
             entry.standing, entry.before = Standing.QUEUED, False
+            entry.code, entry.detail, entry.hint = None, "", ""
         return True
 
     def _attempt(self, entry: Entry, base: Base) -> str:

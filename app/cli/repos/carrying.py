@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from contextlib import suppress
 
-from app.cli import stack
+from app.cli import stack, waiting_told
 from app.cli.acting import acting
 from app.cli.interrupt import collected
 from app.cli.logins import Logins
@@ -20,11 +21,14 @@ from app.cli.repos.summary import summary, tell
 from app.cli.shown import json_line
 from app.config import Settings
 from app.domain.authority import require
-from app.domain.errors import NoRecoveryReason
+from app.domain.errors import DatabaseUnreachable, NoRecoveryReason
+from app.domain.identity import WorldId
 from app.domain.task import SHORTEST_REASON
 from app.store.engine import Store
+from app.store.views.attempt import attempt_seen
 
 _BEAT = 0.02  #: seconds
+_MOST_ASKED = 50  #: of those that wait
 
 
 def check_reason(reason: str) -> None:
@@ -47,6 +51,7 @@ def followed(
         )  # fmt: skip
         code = watching.to_the_end(watch)
         screen.close()
+        _ask_why(store, beginning.world, entries)
         return _told(entries, code, as_json=as_json)
 
 
@@ -64,8 +69,19 @@ def detached(
             screen.show(entries)
             time.sleep(_BEAT)
         watching.look(store, beginning.world, entries)
+        _ask_why(store, beginning.world, entries)
     screen.close()
     return _told(entries, None, as_json=as_json)
+
+
+def _ask_why(store: Store, world: WorldId, entries: list[Entry]) -> None:
+    """Find out what keeps those waiting that have begun and do not run."""
+    waiting = [entry for entry in entries if entry.is_under_way and entry.worker is None]
+    with suppress(DatabaseUnreachable):  # then it is not told
+        for entry in waiting[:_MOST_ASKED]:
+            with store.begin() as tx:
+                told = waiting_told.told(tx, attempt_seen(tx, world, str(entry.attempt)))
+            entry.why = next(iter(told.values()), "")
 
 
 def _beginning(store: Store, settings: Settings, again: str | None, screen: Screen) -> Beginning:

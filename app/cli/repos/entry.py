@@ -58,6 +58,7 @@ class Entry:
     step: str = ""
     worker: str | None = None
     waits: str | None = None
+    why: str = ""  #: it does not run, though it has begun
     ended_at: datetime | None = None
     seen_at: datetime | None = None  #: by the database's clock
     elapsed: timedelta | None = None
@@ -111,6 +112,18 @@ class Entry:
         """It could not be begun."""
         self.standing, self.code, self.detail = Standing.NOT_BEGUN, fault.code, fault.message
         self.hint, self.is_refused = fault.advice, by_a_rule
+
+    def hold(self, fault: FencepostError) -> None:
+        """It could not be begun yet, and is asked for again by itself."""
+        self.standing, self.code, self.detail = Standing.HELD, fault.code, fault.message
+        self.hint = fault.advice
+
+    def leave_out(self) -> None:
+        """It is not begun in this run; what held it back until now is kept as the reason."""
+        if self.standing is not Standing.HELD:
+            self.code, self.detail = "interrupted", "this run ended before it could begin"
+            self.hint = "the same command again begins it"
+        self.standing = Standing.NOT_BEGUN
 
     def remember(self, known: Begun) -> None:
         """An earlier run, or another one that runs now, has begun it."""

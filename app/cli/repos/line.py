@@ -16,8 +16,10 @@ MOST_LINES = 2_000  #: repositories of one list
 _LARGEST = 1024 * 1024  #: bytes
 _MOST_SHOWN = 50
 
-#: A word in quotes, which may hold blanks, or one without; a comment is a word that begins with #.
-_WORD = re.compile(r"\"(?P<double>[^\"]*)\"(?!\S)|'(?P<single>[^']*)'(?!\S)|(?P<bare>[^\s\"']\S*)")
+#: What a word is made of, quoted as in a shell. A comment is a word that begins with #.
+_PART = re.compile(
+    r"'(?P<single>[^']*)'|\"(?P<double>(?:\\.|[^\"\\])*)\"|\\(?P<one>.)|(?P<bare>[^\s\"'\\]+)"
+)
 
 
 class UnfitList(BadInput):
@@ -53,7 +55,7 @@ def read(path: str) -> tuple[list[Line], list[Fault]]:
     for number, written in enumerate(_text(path).split("\n"), 1):
         words = _words(written.strip())
         if words is None or len(words) > 2:
-            told = "a path or URL, then a base; quote what holds blanks"
+            told = "a path or URL, then a base; quote blanks and quotes as in a shell"
             faults.append(Fault(number, "bad_line", told))
         elif words:
             base = words[1] if len(words) == 2 else None
@@ -98,20 +100,27 @@ def _text(path: str) -> str:
 
 
 def _words(written: str) -> list[str] | None:
-    """The words before a comment; None where a quote is not closed."""
+    """The words before a comment; None where a quote, or a backslash, has no end."""
     words: list[str] = []
     place = 0
-    while place < len(written):
-        found = _WORD.match(written, place)
-        if found is None:
-            return None
-        if found["bare"] and found["bare"].startswith("#"):
-            break
-        words.append(found[found.lastgroup or 0])
-        place = found.end()
+    while place < len(written) and not written.startswith("#", place):
+        word = ""
+        while place < len(written) and not written[place].isspace():
+            found = _PART.match(written, place)
+            if found is None:
+                return None
+            word += _meant(found)
+            place = found.end()
+        words.append(word)
         while place < len(written) and written[place].isspace():
             place += 1
     return words
+
+
+def _meant(part: re.Match[str]) -> str:
+    if part["double"] is not None:
+        return re.sub(r"\\([\"\\])", r"\1", part["double"])
+    return str(part[part.lastgroup or 0])
 
 
 def _placed(folder: Path, repository: str) -> str:

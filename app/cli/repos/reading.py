@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.cli.base import inspect
 from app.cli.order import Order, Wanted, check, order_of
 from app.cli.progress import Say
 from app.cli.repos import line
@@ -12,7 +13,7 @@ from app.cli.repos.line import Fault, Line
 from app.cli.repos.pool import Pool
 from app.domain.digest import digest_of
 from app.domain.errors import BadInput, ProviderError, Refused
-from app.repository.source import Source, inspect
+from app.repository.source import Source
 
 AT_ONCE = 8  #: repositories that are looked at, or fetched
 _PATIENCE = 0.2  #: seconds, so that Ctrl-C is heard

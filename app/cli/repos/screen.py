@@ -152,7 +152,8 @@ def facts_of(entry: Entry) -> Mapping[str, object]:
         "line": entry.line, "name": entry.name, "repository": entry.url, "base": entry.base,
         "standing": entry.standing, "before": entry.before, "joined": entry.joined,
         "attempt": entry.attempt, "task": entry.task, "step": entry.failed_step or entry.step,
-        "worker": entry.worker, "waits": entry.waits, "code": entry.code, "detail": entry.detail,
+        "worker": entry.worker, "waits": entry.waits, "why": entry.why or None,
+        "code": entry.code, "detail": entry.detail,
         "pull_request": entry.request, "elapsed": entry.elapsed,
     }  # fmt: skip
 

@@ -33,6 +33,7 @@ def summary(entries: Sequence[Entry], code: int | None, again: str) -> dict[str,
         "joined": sum(entry.joined for entry in entries),
         "failures": list(_failures(entry for entry in entries if entry.is_bad)),
         "unknown": list(_failures(e for e in entries if e.standing is Standing.UNKNOWN)),
+        "waiting": list(_waiting(entries)),
         "repositories": [facts_of(entry) for entry in entries],
         "next": list(_next(entries, again)),
     }
@@ -51,6 +52,10 @@ def tell(found: Mapping[str, Any]) -> None:
             print(painted(title, "red" if title == "failed" else "yellow"))
         for group in groups:
             _tell_group(group)
+    if found["waiting"]:
+        print(painted("waiting", "bold"))
+    for group in found["waiting"]:
+        print(f"  {group['count']} × {group['standing']}: {plain(group['why'], 300)}")
     print(f"{found['total']} repositories: {', '.join(_counted(found))}")
     for index, command in enumerate(found["next"]):
         print(("next: " if index == 0 else "      ") + command)
@@ -86,6 +91,15 @@ def _failures(entries: Iterable[Entry]) -> Iterable[Mapping[str, Any]]:
                 {"name": one.name, "attempt": one.attempt, "before": one.before} for one in some
             ],
         }
+
+
+def _waiting(entries: Iterable[Entry]) -> Iterable[Mapping[str, Any]]:
+    """The entries that wait, grouped by what for, the largest group first."""
+    groups = Counter(
+        (entry.standing, entry.why) for entry in entries if entry.is_under_way and entry.why
+    )
+    for (standing, why), count in groups.most_common():
+        yield {"standing": standing, "why": why, "count": count}
 
 
 def _counted(found: Mapping[str, Any]) -> Iterable[str]:

@@ -124,7 +124,9 @@ def _pause(watch: Watch, length: float) -> None:
         return
     watch.asked = now
     if now - watch.began > watching.start_up(watch.parent):
-        watch.said_queued = watching.said_that_nobody_works(watch.redis_url, watch.screen.say)
+        watch.said_queued = watching.said_that_nobody_works(
+            watch.redis_url, watch.home, watch.screen.say
+        )
 
 
 def _detach(watch: Watch) -> None:

@@ -1,16 +1,27 @@
-"""Dead letters as people see them: listed, filtered, shown, and what came of each."""
+"""Dead letters as people list them: filtered, counted, page by page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, Select, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    Table,
+    Text,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+)
 
-from app.domain.errors import NotFound
+from app.store.dead_letters import is_open
 from app.store.engine import Tx
-from app.store.schema import activities, attempts, dead_letters, replays, tasks
+from app.store.schema import activities, attempts, dead_letters, dismissals, replays, tasks
 from app.store.views.age import age
 from app.store.views.listing import of_task
 
@@ -28,7 +39,7 @@ class Sought:
     since: timedelta | None = None  #: kept within this time
     older_than: timedelta | None = None
     text: str | None = None  #: in detail, ids, title, or the beginning of the bytes
-    replayed: bool | None = None
+    is_open: bool = False  #: those alone that nobody has replayed or dismissed
 
     @property
     def is_everything(self) -> bool:
@@ -48,42 +59,8 @@ class LetterLine:
     attempt: str | None  #: that is dead
     title: str | None
     detail: str
-    came: str | None  #: the attempt, or the delivery, of its replay
+    came: str | None  #: the attempt, or the delivery, of its replay; or `dismissed`
     age: timedelta
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaySeen:
-    """What came of a letter, by whom, and why."""
-
-    batch: str
-    actor: str
-    reason: str
-    activity: str
-    attempt: str | None
-    delivery: int | None
-    tick: int | None
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class LetterSeen:
-    """One letter in full; a message's bytes are apart."""
-
-    id: int
-    cause: str
-    detail: str
-    at: datetime
-    world: str | None
-    kind: str | None
-    activity: str | None
-    attempt: str | None
-    task: str | None
-    title: str | None
-    queue: str | None
-    digest: str | None
-    size: int | None
-    replay: ReplaySeen | None
 
 
 _kept = dead_letters.c
@@ -91,14 +68,20 @@ _kept = dead_letters.c
 
 def letters_listed(tx: Tx, sought: Sought, limit: int) -> list[LetterLine]:
     """The newest letters that are sought."""
-    came = func.coalesce(replays.c.attempt_id, func.concat("delivery ", replays.c.delivery))
+    came = func.coalesce(
+        replays.c.attempt_id, "delivery " + cast(replays.c.delivery, Text),
+        case((dismissals.c.dead_letter_id.is_not(None), "dismissed")),
+    )  # fmt: skip
     query = (
         select(
             _kept.dead_letter_id, _kept.cause, _kind(), _kept.world_id, activities.c.attempt_id,
             tasks.c.title, _kept.detail,
-            func.nullif(came, "delivery "), age(_kept.recorded_at),
+            came, age(_kept.recorded_at),
         )
-        .select_from(_with_attempt().outerjoin(replays, _of_letter()))
+        .select_from(
+            with_attempt().outerjoin(replays, _of_letter(replays))
+            .outerjoin(dismissals, _of_letter(dismissals))
+        )
         .where(*_conditions(sought))
         .order_by(_kept.dead_letter_id.desc()).limit(limit)
     )  # fmt: skip
@@ -119,14 +102,24 @@ def newest_letter(tx: Tx) -> int:
 def letters_to_replay(
     tx: Tx, sought: Sought, batch: str, after: int, upto: int, limit: int
 ) -> list[int]:
-    """Those that nothing came of yet, oldest first; none that came of this very batch."""
+    """Those that are open, oldest first; none that came of this very batch."""
     own = (
         select(1).where(replays.c.world_id == activities.c.world_id, replays.c.batch == batch)
         .where(replays.c.attempt_id == activities.c.attempt_id).exists()
     )  # fmt: skip
     query = (
         _those(sought, _kept.dead_letter_id)
-        .where(_kept.dead_letter_id > after, _kept.dead_letter_id <= upto, ~_is_replayed(), ~own)
+        .where(_kept.dead_letter_id > after, _kept.dead_letter_id <= upto, is_open(), ~own)
+        .order_by(_kept.dead_letter_id).limit(limit)
+    )  # fmt: skip
+    return list(tx.execute(query).scalars())
+
+
+def letters_open(tx: Tx, sought: Sought, after: int, limit: int) -> list[int]:
+    """Those that are sought and open, oldest first."""
+    query = (
+        _those(sought, _kept.dead_letter_id)
+        .where(_kept.dead_letter_id > after, is_open())
         .order_by(_kept.dead_letter_id).limit(limit)
     )  # fmt: skip
     return list(tx.execute(query).scalars())
@@ -138,57 +131,17 @@ def replayed_in(tx: Tx, batch: str) -> int:
     return tx.execute(query).scalar_one()
 
 
-def letter_seen(tx: Tx, letter: int) -> LetterSeen:
-    """One letter, and what came of it; NotFound."""
-    row = tx.execute(
-        select(
-            _kept.dead_letter_id, _kept.cause, _kept.detail, _kept.recorded_at,
-            _kept.world_id, _kept.kind, _kept.activity_id,
-            activities.c.attempt_id, attempts.c.task_id, tasks.c.title, _kept.queue,
-            _kept.digest, _kept.size,
-        )
-        .select_from(_with_attempt()).where(_kept.dead_letter_id == letter)
-    ).one_or_none()  # fmt: skip
-    if row is None:
-        raise NotFound(
-            f"no dead letter {letter}", hint="list what there is: `fencepost dead-letters list`"
-        )
-    values: list[Any] = [*row, _replay_seen(tx, letter)]
-    return LetterSeen(*values)
-
-
-def letter_behind(tx: Tx, world: str, attempt: str) -> LetterSeen | None:
-    """The letter whose replay an attempt is."""
-    found = tx.execute(
-        select(replays.c.dead_letter_id)
-        .where(replays.c.world_id == world, replays.c.attempt_id == attempt)
-    ).scalar()  # fmt: skip
-    return None if found is None else letter_seen(tx, found)
-
-
-def _replay_seen(tx: Tx, letter: int) -> ReplaySeen | None:
-    row: Row[tuple[object, ...]] | None = tx.execute(
-        select(replays).where(replays.c.dead_letter_id == letter)
-    ).one_or_none()
-    if row is None:
-        return None
-    return ReplaySeen(
-        row.batch, row.actor, row.reason, row.activity_id, row.attempt_id, row.delivery, row.tick,
-        row.replayed_at,
-    )  # fmt: skip
-
-
 def _kind() -> ColumnElement[str]:
     """As the index has it, word for word."""
     return func.coalesce(_kept.kind, _kept.queue)
 
 
 def _those(sought: Sought, what: ColumnElement[int]) -> Select[Any]:
-    return select(what).select_from(_with_attempt()).where(*_conditions(sought))
+    return select(what).select_from(with_attempt()).where(*_conditions(sought))
 
 
-def _with_attempt() -> FromClause:
-    """Letters, with the attempt and the task of those that have any."""
+def with_attempt() -> FromClause:
+    """Letters, with the activity, the attempt and the task of those that have any."""
     same = (
         (activities.c.world_id == _kept.world_id)
         & (activities.c.kind == _kept.kind)
@@ -218,8 +171,8 @@ def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
         said.append(_kept.recorded_at < now - sought.older_than)
     if sought.text is not None:
         said.append(_holds(sought.text))
-    if sought.replayed is not None:
-        said.append(_is_replayed() if sought.replayed else ~_is_replayed())
+    if sought.is_open:
+        said.append(is_open())
     return said
 
 
@@ -233,9 +186,5 @@ def _holds(words: str) -> ColumnElement[bool]:
     return or_(*(place.icontains(words, autoescape=True) for place in places))
 
 
-def _is_replayed() -> ColumnElement[bool]:
-    return select(1).where(_of_letter()).correlate(dead_letters).exists()
-
-
-def _of_letter() -> ColumnElement[bool]:
-    return replays.c.dead_letter_id == _kept.dead_letter_id
+def _of_letter(table: Table) -> ColumnElement[bool]:
+    return table.c.dead_letter_id == _kept.dead_letter_id

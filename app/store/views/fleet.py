@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
+from app.store.dead_letters import is_open
 from app.store.engine import Tx
 from app.store.schema import (
     attempts,
     dead_letters,
-    replays,
     repositories,
     unknowns,
 )
@@ -32,29 +32,32 @@ class RepositorySeen:
     id: str
     name: str
     url: str
+    forge: str
 
 
 def counts(tx: Tx) -> Counts:
-    """How many attempts are active, activities unknown, and letters dead and not replayed."""
+    """How many attempts are active, activities unknown, and dead letters open."""
     active = select(func.count()).select_from(attempts).where(attempts.c.ended_at.is_(None))
     held = select(func.count()).select_from(unknowns).where(unknowns.c.decided_at.is_(None))
-    replayed = select(1).where(replays.c.dead_letter_id == dead_letters.c.dead_letter_id).exists()
-    dead = select(func.count()).select_from(dead_letters).where(~replayed)
+    dead = select(func.count()).select_from(dead_letters).where(is_open())
     return Counts(*(tx.execute(query).scalar_one() for query in (active, held, dead)))
 
 
 def dead_by_cause(tx: Tx) -> dict[str, int]:
-    """How many letters are dead, by their cause."""
+    """How many dead letters are open, by their cause."""
     rows = tx.execute(
-        select(dead_letters.c.cause, func.count()).group_by(dead_letters.c.cause)
-    )  # fmt: skip
+        select(dead_letters.c.cause, func.count()).where(is_open()).group_by(dead_letters.c.cause)
+    )
     return {row[0]: row[1] for row in rows}
 
 
 def repositories_seen(tx: Tx) -> list[RepositorySeen]:
     """Every repository, by name."""
     rows = tx.execute(
-        select(repositories.c.repository_id, repositories.c.name, repositories.c.url)
+        select(
+            repositories.c.repository_id, repositories.c.name, repositories.c.url,
+            repositories.c.forge,
+        )
         .order_by(repositories.c.name)
     )  # fmt: skip
     return [RepositorySeen(*row) for row in rows]

@@ -12,9 +12,10 @@ from app.domain.identity import Kind
 from app.domain.window import QueueState, state
 from app.kinds.registry import KINDS
 from app.store import clock, limits, outbox
+from app.store.dead_letters import is_open
 from app.store.engine import Tx
 from app.store.limits import Decision, Limits
-from app.store.schema import dead_letters, deliveries, replays
+from app.store.schema import dead_letters, deliveries
 from app.store.views.age import age
 
 #: A message that left an empty queue is claimed within milliseconds, or it was lost.
@@ -44,7 +45,7 @@ class QueueLine:
     out: int  #: sent or being sent, and not claimed
     running: int  #: live claims
     oldest: timedelta | None  #: of what could have been claimed and was not
-    dead: int  #: dead letters that nobody has replayed
+    dead: int  #: dead letters that nobody has replayed or dismissed
     window: int
     most_running: int | None
     pause: Decision | None
@@ -106,6 +107,5 @@ def _waiting(tx: Tx, kind: Kind) -> tuple[int, timedelta | None, int]:
 
 def _dead(tx: Tx) -> dict[str, int]:
     of = func.coalesce(dead_letters.c.kind, dead_letters.c.queue)
-    replayed = select(1).where(replays.c.dead_letter_id == dead_letters.c.dead_letter_id).exists()
-    rows = tx.execute(select(of, func.count()).where(~replayed).group_by(of))
+    rows = tx.execute(select(of, func.count()).where(is_open()).group_by(of))
     return {row[0]: row[1] for row in rows}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.domain.errors import GitFailed, PushLost, PushRefused, RemoteUnreadable
-from app.repository.git import Completed, attempt
+from app.repository.git import Completed
+from app.repository.remote import Remote, reach
 
 _SECONDS = 120
 #: Somebody else moved a ref: before we looked, or between our look and the remote's lock.
@@ -30,21 +31,21 @@ class Move:
     """A ref and where it goes, if it still is where it was last seen."""
 
     ref: str
-    new: str
+    new: str | None  #: None: it goes away
     expected: str | None  #: None: the ref must not exist
 
 
-def push(git_dir: Path, remote: str, moves: Sequence[Move]) -> None:
+def push(git_dir: Path, remote: Remote, moves: Sequence[Move]) -> None:
     """Move every ref or none.
 
     Returning is success. PushLost: a ref was not where it was expected. PushRefused: a rule of
     the remote, in its own words. RemoteUnreadable: nothing is known, look before you act.
     """
     leases = [f"--force-with-lease={move.ref}:{move.expected or ''}" for move in moves]
-    specs = [f"{move.new}:{move.ref}" for move in moves]
+    specs = [f"{move.new or ''}:{move.ref}" for move in moves]
     try:
-        done = attempt(
-            "push", "--porcelain", "--atomic", *leases, "--", remote, *specs,
+        done = reach(
+            remote, "push", "--porcelain", "--atomic", *leases, "--", remote.address, *specs,
             git_dir=git_dir, timeout=_SECONDS,
         )  # fmt: skip
     except GitFailed as fault:
@@ -56,10 +57,12 @@ def push(git_dir: Path, remote: str, moves: Sequence[Move]) -> None:
         _confirm(git_dir, remote, moves)
 
 
-def tips(git_dir: Path, remote: str, patterns: Sequence[str]) -> dict[str, str]:
+def tips(git_dir: Path, remote: Remote, patterns: Sequence[str]) -> dict[str, str]:
     """The remote's refs that match git's ls-remote patterns; no answer is RemoteUnreadable."""
     try:
-        done = attempt("ls-remote", "--", remote, *patterns, git_dir=git_dir, timeout=_SECONDS)
+        done = reach(
+            remote, "ls-remote", "--", remote.address, *patterns, git_dir=git_dir, timeout=_SECONDS
+        )
     except GitFailed as fault:
         raise RemoteUnreadable(fault.message) from None
     if done.code != 0:
@@ -73,7 +76,7 @@ def reason_of(done: Completed) -> str:
     return _CREDENTIALS.sub("//", done.complaint)[:500]
 
 
-def _confirm(git_dir: Path, remote: str, moves: Sequence[Move]) -> None:
+def _confirm(git_dir: Path, remote: Remote, moves: Sequence[Move]) -> None:
     # "Up to date" is said without a look at the lease, from what the remote advertised earlier.
     seen = tips(git_dir, remote, [move.ref for move in moves])
     for move in moves:
