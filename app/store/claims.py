@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, func, select, text, union, union_all, update
+from sqlalchemy import ColumnElement, func, select, text, union_all, update
 
 from app.domain.checks import WAITING
 from app.domain.failure import FailureClass
@@ -25,6 +25,7 @@ from app.domain.identity import (
 from app.domain.pull_request import LIMITED
 from app.domain.recovery import Stop
 from app.store import clock
+from app.store.begun import fences_begun
 from app.store.engine import Tx
 from app.store.fencing import of_key
 from app.store.schema import claims, effect_calls, starts, unknowns
@@ -186,9 +187,7 @@ def fruitless(tx: Tx, key: ActivityKey) -> int:
 
 def last_words(tx: Tx, key: ActivityKey) -> str:
     """How the newest claim that had a start ended, with code and message; empty without any."""
-    begun = union(
-        *(select(table.c.fence).where(of_key(table, key)) for table in (starts, effect_calls))
-    ).subquery()
+    begun = fences_begun(key).subquery()
     row = tx.execute(
         select(claims.c.end_cause, claims.c.end_detail)
         .where(of_key(claims, key), claims.c.fence.in_(select(begun.c.fence)))

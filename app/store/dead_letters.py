@@ -6,21 +6,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, insert, literal, select, union
+from sqlalchemy import ColumnElement, func, insert, literal, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.domain.dead_letter import LetterCause
 from app.domain.errors import NotFound
 from app.domain.identity import ActivityId, ActivityKey, DeliveryNumber, Kind, WorldId
+from app.store.begun import fences_begun
 from app.store.engine import Tx
 from app.store.fencing import keyed, of_key
 from app.store.schema import (
     activities,
     dead_letters,
     dismissals,
-    effect_calls,
     replays,
-    starts,
 )
 
 
@@ -60,9 +59,7 @@ def add_activity(tx: Tx, key: ActivityKey, cause: LetterCause, detail: str) -> N
 
 def starts_of(tx: Tx, key: ActivityKey) -> tuple[int, int]:
     """How often an activity was started, processes and calls together, and how often it may be."""
-    begun = union(
-        *(select(table.c.fence).where(of_key(table, key)) for table in (starts, effect_calls))
-    ).subquery()
+    begun = fences_begun(key).subquery()
     count = select(func.count()).select_from(begun).scalar_subquery()
     row = tx.execute(select(count, activities.c.most_starts).where(of_key(activities, key))).one()
     return int(row[0]), int(row[1])

@@ -72,10 +72,18 @@ def _bound(world: World, found: Found) -> Iterator[Finding]:
             yield against("L4", table, row, "no operation was bound before it")
         if activity.kind == ONLY_LOOKS:
             yield against("L4", table, row, "its kind only looks, and begins nothing")
-    fences = {row.fence for _, row in begun}
+    fences = {row.fence for row in begun_in(found)}
     if len(fences) > activity.most_starts:
         what = f"{len(fences)} claims started it, and {activity.most_starts} may"
         yield against("L9", schema.activities, activity, what)
+
+
+def begun_in(found: Found) -> list[AnyRow]:
+    """What has begun something: starts, and calls that were not refused (Q09)."""
+    refused = {(one.call_fence, one.n) for one in found["effect_answers"]
+               if one.outcome == "refused"}  # fmt: skip
+    calls = [one for one in found["effect_calls"] if (one.fence, one.n) not in refused]
+    return [*found["starts"], *calls]
 
 
 def _answered(found: Found) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from itertools import groupby
 from app.domain.digest import Json
 from app.store import schema
 from app.verify.claims import ACTIVITY
+from app.verify.evidence import begun_in
 from app.verify.finding import AnyRow, Finding, against, missing
 from app.verify.reading import Found, Key, Reading, Stream, World, value_of
 
@@ -68,6 +69,7 @@ def check(world: World) -> Iterator[Finding]:
         Stream(schema.activities, ACTIVITY),
         Stream(schema.starts, ACTIVITY),
         Stream(schema.effect_calls, ACTIVITY),
+        Stream(schema.effect_answers, ACTIVITY),
         Stream(schema.results, ACTIVITY),
     ):
         yield from _activity(found)
@@ -112,7 +114,7 @@ def _activity(found: Found) -> Iterator[Finding]:
         for result in found["results"]:
             if row.delivery is not None and result.recorded_at < row.replayed_at:
                 yield against("Q05", schema.replays, row, "its activity had ended before")
-    begun = {row.fence for name in ("starts", "effect_calls") for row in found[name]}
+    begun = {row.fence for row in begun_in(found)}
     for letter in found["dead_letters"]:
         for activity in found["activities"]:
             # the first release had one cause for both
