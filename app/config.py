@@ -124,13 +124,13 @@ def read(environment: Mapping[str, str] = os.environ, *, redis_alone: bool = Fal
         metrics=_address(environment.get("FENCEPOST_METRICS")),
         token=secret(environment, "FENCEPOST_TOKEN"),
         github_url=_api(environment.get("FENCEPOST_GITHUB_URL") or GITHUB),
-        github_token=_late(environment, "FENCEPOST_GITHUB_TOKEN"),
+        github_token=late(environment, "FENCEPOST_GITHUB_TOKEN"),
         github_app=environment.get("FENCEPOST_GITHUB_APP") or None,
-        github_app_key=_late(environment, "FENCEPOST_GITHUB_APP_KEY"),
+        github_app_key=late(environment, "FENCEPOST_GITHUB_APP_KEY"),
         github_settle=_seconds(environment, "FENCEPOST_GITHUB_SETTLE", 1, 3600),
         checks_grace=_seconds(environment, "FENCEPOST_CHECKS_GRACE", 0, 3600),
         refs_retention=_seconds(environment, "FENCEPOST_REFS_RETENTION", 0, 3650 * 24 * 3600),
-        webhook_secret=_late(environment, "FENCEPOST_WEBHOOK_SECRET"),
+        webhook_secret=late(environment, "FENCEPOST_WEBHOOK_SECRET"),
         least_disk=_size(environment, "FENCEPOST_LEAST_DISK", disk.LEAST),
     )
 
@@ -155,7 +155,7 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
     return lines[0].strip()
 
 
-def _late(environment: Mapping[str, str], name: str) -> Secret | None:
+def late(environment: Mapping[str, str], name: str) -> Secret | None:
     """A secret that is read again when it is needed; refused now if that could not be."""
     if secret(environment, name) is None:
         return None

@@ -46,6 +46,7 @@ class Moment(StrEnum):
     EXITED = "process.exited"
     CHECKED = "check.finished"
     COMMITTED = "candidate.committed"
+    DEPOSITED = "payload.kept"  #: before it is pushed, where the remote takes no mark
     PUSHED = "result.pushed"
     CALLED = "forge.called"  #: the effect_calls row is committed; the call is not sent yet
     HEAD_MOVED = "head.moved"  #: nothing can be opened for the old name any more

@@ -14,7 +14,7 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
-from app import config, logs
+from app import agents, config, logs
 from app.broker.redis import Broker, worker_role
 from app.broker.topology import celery_app
 from app.broker.transport import Door, install
@@ -62,6 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = config.read()
     name = f"{platform.node()}-{os.getpid()}-{mint('p')[2:8]}"
     try:
+        told_of_agents = agents.read()
         redis_url = config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
         url = config.required(settings.database_url, "FENCEPOST_DATABASE_URL")
         store = open_store(url, name="fencepost-worker", connections=max(4, slots // 2))
@@ -76,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     # a renewal waits for no slot's statement
     keeper = Keeper(open_store(url, name="fencepost-keeper", connections=1))
     disk = Disk(settings.home, settings.least_disk)
-    worker = Worker(name, settings.home, store, keeper, Waker(store), disk, hub)
+    worker = Worker(name, settings.home, store, keeper, Waker(store), disk, hub, told_of_agents)
     sweep(worker.checkouts)
     # as root is how containers and this machine's owner run it; agents' isolation is our own matter
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")

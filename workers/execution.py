@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.domain.agent import ModelLimited, ModelUnavailable
 from app.domain.digest import Json, canonical, text
-from app.domain.errors import GitFailed, HostFailed
+from app.domain.errors import GitFailed, HostFailed, SetupError
 from app.domain.event import EventType
 from app.domain.failure import FailureClass, failure_class
 from app.domain.result import Observation, Outcome
 from app.domain.scope import Change
 from app.events import Moment, emit
+from app.kinds.ending import ending
 from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest
 from workers import outputs
-from workers.executors.base import Assignment, Happening, Spawned, Wrote
-from workers.executors.registry import EXECUTORS
+from workers.executors.base import (
+    Assignment,
+    Happening,
+    Noted,
+    Problem,
+    Session,
+    Spawned,
+    Usage,
+    Wrote,
+)
+from workers.executors.registry import executor
 from workers.observation import Friction, Seen, candidate_of, ending_of, observed
 from workers.worker import Run
 from workers.workspace.checkout import Author, Checkout
@@ -26,12 +37,8 @@ from workers.workspace.process import Ended
 from workers.workspace.scope import check_scope, matches_anything
 from workers.workspace.validators import Check, Evidence, run_checks
 
-_CAUSES = {
-    "not_found": "command_not_found",
-    "not_executable": "command_not_executable",
-    "deadline": "deadline_exceeded",
-    "stalled": "stalled",
-}
+#: What another try may find better: the work is handed back, and its chain stays open.
+_PASSING = {fault.code: fault for fault in (ModelLimited, ModelUnavailable)}
 _MAY_LACK_ROOM = (FailureClass.COMMAND, FailureClass.VALIDATION)
 _MOST_FRICTIONS = 50
 _MOST_DIFF = 1024 * 1024  #: bytes of the diff that are kept
@@ -46,17 +53,27 @@ class Finished:
 
 
 def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | None:
-    """Run the agent once, then the checks once; None when it was interrupted (nothing in hand)."""
+    """Run the agent once, then the checks once; None when it was interrupted (nothing in hand).
+
+    What this host lacks for the agent is a failure too: nothing has run then.
+    """
     marked = markers(request.attempt, request.operation, run.claim.fence)
     written = outputs.Place(checkout.scratch)
     environment = agent_environment(checkout.scratch, marked) | written.environment
-    ended, is_done = _agent(run, request, checkout, environment, marked)
+    try:
+        session = _prepared(run, request, checkout, environment, marked)
+    except SetupError as fault:
+        why = f"{fault.message}; {fault.advice}" if fault.advice else fault.message
+        return Finished(ending(Outcome.FAILED, fault.code, why), None)
+    ended, problem, usage = _agent(run, session)
     if run.held.interrupt.is_set():
         return None
+    if problem is not None and problem.code in _PASSING:
+        raise _PASSING[problem.code](problem.detail)
     tree, changes, frictions = _left_behind(request, checkout)
     if changes:
         _keep_diff(run, request, checkout, tree)
-    frictions = [*_ended_badly(request, ended, is_done), *frictions][:_MOST_FRICTIONS]
+    frictions = [*_ended_badly(ended, problem), *frictions][:_MOST_FRICTIONS]
     checks: list[Evidence] = []
     if not frictions and (changes or request.branch is None):
         checks = _checks(run, request, checkout, environment, marked)
@@ -67,33 +84,36 @@ def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | No
     if not frictions and promised.problem:
         frictions = [Friction("output_contract_broken", promised.problem)]
     _heed_the_disk(run, frictions)
-    seen = Seen(tree, len(changes), ended, checks, frictions, promised.value)
+    seen = Seen(tree, len(changes), ended, checks, frictions, promised.value, usage)
     return _finish(run, request, checkout, changes, seen)
 
 
-def _agent(
+def _prepared(
     run: Run, request: WorkRequest, checkout: Checkout,
     environment: Mapping[str, str], marked: Mapping[str, str],
-) -> tuple[Ended, bool]:  # fmt: skip
+) -> Session:  # fmt: skip
     assignment = Assignment(
-        request.command, checkout.tree, environment, marked, request.timeout,
-        stall=KINDS[run.claim.key.kind].limits.stall,
+        request.command, request.prompt, checkout.tree, checkout.scratch, environment, marked,
+        request.timeout, stall=KINDS[run.claim.key.kind].limits.stall,
     )  # fmt: skip
-    run.journal.tell(EventType.COMMAND, command=list(request.command))
-    outcome = EXECUTORS[request.executor].run(
-        assignment, on_event=lambda event: _heard(run, event), stop=run.held.interrupt
-    )
-    run.journal.tell(EventType.STEP, step="agent", **ending_of(outcome.ended))
-    tail = outcome.ended.output
+    return executor(request.executor, run.worker.agents).prepare(assignment)
+
+
+def _agent(run: Run, session: Session) -> tuple[Ended, Problem | None, Usage | None]:
+    run.journal.tell(EventType.COMMAND, command=[text(word) for word in session.shown])
+    ended = session.run(on_event=lambda event: _heard(run, event), stop=run.held.interrupt)
+    run.journal.tell(EventType.STEP, step="agent", **ending_of(ended))
+    tail = ended.output
     run.journal.keep(
         "agent-output", "text/plain; charset=utf-8", shown(tail.tail, limit=KEPT).encode(),
         of=tail.total,
     )  # fmt: skip
-    emit(Moment.EXITED, **run.claim.facts(), cause=outcome.ended.cause)
-    if outcome.ended.cause == "lost":
+    emit(Moment.EXITED, **run.claim.facts(), cause=ended.cause)
+    if ended.cause == "lost":
         raise HostFailed("the run's supervisor was killed")  # nothing is known: another claim
-    _heed_the_end(run, outcome.ended.cause, outcome.ended.signal)
-    return outcome.ended, outcome.is_done
+    _heed_the_end(run, ended.cause, ended.signal)
+    outcome = session.collect(ended)
+    return ended, outcome.problem, outcome.usage
 
 
 def _heed_the_end(run: Run, cause: str, signal: int | None) -> None:
@@ -110,6 +130,8 @@ def _heard(run: Run, event: Happening) -> None:
             emit(Moment.SPAWNED, **run.claim.facts(), pid=pid)
         case Wrote(chunk):
             run.journal.output(chunk)
+        case Noted(kind, value):
+            run.journal.tell(kind, **value)
 
 
 def _left_behind(
@@ -147,13 +169,10 @@ def _keep_diff(run: Run, request: WorkRequest, checkout: Checkout, tree: str) ->
     run.journal.keep("diff", "text/x-diff", diff, of=size)
 
 
-def _ended_badly(request: WorkRequest, ended: Ended, is_done: bool) -> list[Friction]:
+def _ended_badly(ended: Ended, problem: Problem | None) -> list[Friction]:
     found = []
-    if not is_done:
-        code = _CAUSES.get(ended.cause, "command_failed")
-        how = f"signal {ended.signal}" if ended.signal else f"exit {ended.exit}"
-        what = how if code == "command_failed" else code.replace("_", " ")
-        found.append(Friction(code, f"{request.command[0]}: {what}"))
+    if problem is not None:
+        found.append(Friction(problem.code, problem.detail))
     if ended.survivors:
         found.append(_survived(ended.survivors))
     return found

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from app.domain.digest import Json, text
 from app.domain.scope import Change
 from app.kinds.request import WorkRequest
+from workers.executors.base import Usage
 from workers.workspace.checkout import Checkout
 from workers.workspace.output import shown
 from workers.workspace.process import Ended
@@ -40,6 +41,7 @@ class Seen:
     checks: Sequence[Evidence]
     frictions: Sequence[Friction]
     outputs: Mapping[str, Json]
+    usage: Usage | None = None  #: of the agent's model, where it is reported
 
 
 def observed(request: WorkRequest, checkout: Checkout, fence: int, seen: Seen) -> dict[str, Json]:
@@ -56,7 +58,7 @@ def observed(request: WorkRequest, checkout: Checkout, fence: int, seen: Seen) -
             "output": shown(seen.ended.output.tail),
             "output_bytes": seen.ended.output.total,
             "output_digest": seen.ended.output.sha256,
-            "usage": None,
+            "usage": None if seen.usage is None else seen.usage.value(),
             **ending_of(seen.ended),
         },
         "checks": [check.as_json() for check in seen.checks],

@@ -31,7 +31,7 @@ class Place:
 
     @property
     def file(self) -> Path:
-        return self.scratch / "outputs.json"
+        return self.scratch / "tmp" / "outputs.json"  # where every sandbox lets it write
 
     @property
     def environment(self) -> dict[str, str]:

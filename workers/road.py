@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import assert_never
 
 from app.domain import recovery
 from app.domain.digest import text
-from app.domain.errors import PushLost, PushRefused, RemoteUnreadable, Stopped, UnfitInput
+from app.domain.errors import MarkRefused, PushLost, PushRefused, RemoteUnreadable, Stopped
 from app.domain.event import EventType
-from app.domain.operation import Mark, Tip, Unreadable, branch_of, ref_of
+from app.domain.operation import Mark, Tip, Unreadable, branch_of, mode_of, ref_of
 from app.domain.recovery import Stop
-from app.domain.result import Observation, Outcome, observation_from
+from app.domain.result import Observation, Outcome
 from app.events import Moment, emit
 from app.kinds.ending import ending
 from app.kinds.request import WorkRequest
 from app.repository.remote import Remote
-from app.store import claims
 from app.transitions.hold import hold
-from app.transitions.record import record
-from app.transitions.release import release
 from app.transitions.start import start
+from workers.concluding import conclude, conclude_as_found, ended, leave
 from workers.execution import Finished, execute
 from workers.handing_back import hand_back
 from workers.reconcile import Hand, look
@@ -35,7 +32,6 @@ from workers.workspace.operation_ref import (
 )
 from workers.workspace.presence import kill_all
 
-NO_START_LEFT = "no start is left, and there is no result"
 #: Looks, a second apart, at a remote that cannot be read while a finished result is in hand.
 MOST_WAITS = 60
 
@@ -95,13 +91,14 @@ class Road:
             case recovery.PublishAgain():
                 self._publish_again()
             case recovery.Record(observation):
-                self._record_found(observation)
+                conclude_as_found(run, observation)  # row 4 where none of ours wrote it
+                self.is_over = True
             case recovery.Close(expected):
                 self._push_mark(Mark.CLOSED, expected)
                 emit(Moment.CLOSED, **run.claim.facts())
             case recovery.End():
                 assert now.stop is not None
-                self._record(self._ended(now.stop))
+                self._record(ended(run, now.stop))
             case recovery.KillFirst():
                 self.hand.tree_immortal = not kill_all(OPERATION, self.request.operation)
             case recovery.Release(code, why):
@@ -135,12 +132,15 @@ class Road:
     def _begin_as_a_branch(self, sha: str, refused: PushRefused) -> None:
         """Nothing is there, and custom refs are refused: the same chain begins as a branch."""
         self.ref = branch_of(self.request.operation)
-        push_mark(self.checkout.git_dir, self.remote, self.ref, sha, None)
+        try:
+            push_mark(self.checkout.git_dir, self.remote, self.ref, sha, None)
+        except PushRefused as too:
+            raise MarkRefused(f"{refused.message}; {too.message}") from too
         why = text(refused.message)[:500]
         self.run.journal.tell(EventType.STEP, step="operations_as_branches", because=why)
 
     def _start(self, sha: str) -> None:
-        start(self.run.store, self.run.claim, sha)
+        start(self.run.store, self.run.claim, sha, mode_of(self.ref))
         self.finished = execute(self.run, self.request, self.checkout)  # 8
         if self.finished is None:
             return  # interrupted: the next look leaves, or closes
@@ -180,34 +180,12 @@ class Road:
         emit(Moment.PUSHED, **self.run.claim.facts(), outcome=observation.outcome)
         self._record(observation)
 
-    def _record_found(self, seen: bytes) -> None:
-        try:
-            self._record(observation_from(seen))
-        except UnfitInput as fault:  # row 4: what is there was not written by us
-            hold(self.run.store, self.run.claim, "malformed_result", fault.message)
-            self.is_over = True
-
     def _record(self, observation: Observation) -> None:  # 10
-        self.run.journal.tell(EventType.COMPLETION, outcome=observation.outcome)
-        record(self.run.store, self.run.claim, observation)
+        conclude(self.run, observation)
         self.is_over = True
 
-    def _ended(self, stop: Stop) -> Observation:
-        match stop:
-            case Stop.CANCEL:
-                return ending(Outcome.CANCELED, "canceled", "a cancel was asked for")
-            case Stop.ABANDON:
-                return ending(Outcome.ABANDONED, "abandoned", "a person abandoned it")
-            case Stop.CLOSE_ONLY:
-                with self.run.store.begin() as tx:
-                    last = claims.last_words(tx, self.run.claim.key)
-                return ending(Outcome.DEAD, "poison", f"{NO_START_LEFT}{last}")
-            case _:
-                assert_never(stop)
-
     def _leave(self) -> None:
-        if not self.run.held.is_lost:
-            release(self.run.store, self.run.claim, "left to the next claim", timedelta(0))
+        leave(self.run)
         self.is_over = True
 
     def _signature(self) -> Author:

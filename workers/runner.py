@@ -9,6 +9,7 @@ from app.domain.errors import (
     ClaimNotLive,
     FencepostError,
     HostFailed,
+    MarkRefused,
     OurFault,
     StaleFence,
 )
@@ -16,7 +17,8 @@ from app.domain.identity import Kind
 from app.events import Moment, emit
 from app.kinds import author, checks, command, pull_request
 from app.kinds.registry import KINDS
-from app.kinds.request import work_request
+from app.kinds.request import WorkRequest, work_request
+from app.repository.remote import Remote
 from app.store import activities
 from app.store.claims import Verdict
 from app.transitions.bind import bind
@@ -26,9 +28,11 @@ from workers import checking, publication
 from workers.forges import FORGES
 from workers.handing_back import hand_back
 from workers.journal import Journal
+from workers.reconcile import is_without_ref
 from workers.road import Road
+from workers.road_without_ref import RoadWithoutRef
 from workers.worker import Message, Run, Worker
-from workers.workspace.checkout import open_checkout
+from workers.workspace.checkout import Checkout, open_checkout
 from workers.workspace.sweep import sweep
 
 
@@ -79,10 +83,22 @@ def work(this: Run) -> None:
         ) as checkout,
         this.worker.disk.heeded(),
     ):  # before what filled it is removed
-        road = Road(this, request, checkout, ground.remote)
-        while not road.is_over:
-            road.step()
+        _walk(this, request, checkout, ground.remote)
     sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
+
+
+def _walk(this: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:
+    """By marks at the remote; or, where it takes none and nothing was begun by one, without."""
+    road: Road | RoadWithoutRef = (
+        RoadWithoutRef(this, request, checkout, remote)
+        if is_without_ref(this)
+        else Road(this, request, checkout, remote)
+    )
+    while not road.is_over:
+        try:
+            road.step()
+        except MarkRefused as fault:
+            road = RoadWithoutRef(this, request, checkout, remote, fault.message)
 
 
 #: What a claim of each kind does.

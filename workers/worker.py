@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.agents import Agents
 from app.domain.identity import ActivityKey, Claim, DeliveryNumber
 from app.github.hub import Hub
 from app.store.activities import Activity
@@ -27,6 +28,7 @@ class Worker:
     waker: Waker
     disk: Disk
     hub: Hub  #: its way to GitHub
+    agents: Agents = field(repr=False)  #: and to the models of its agents
 
     def place(self, repository: str, url: str | None) -> Place:
         """Where a repository's requests live."""

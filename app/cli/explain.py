@@ -8,6 +8,7 @@ from app import config
 from app.cli import stack, waiting_told
 from app.cli.budget_told import tell_budget
 from app.cli.follow import Follower, News
+from app.cli.looks_told import shortened
 from app.cli.shown import as_json, elapsed, painted, plain
 from app.cli.telling import journal_sentence, sentence
 from app.store.engine import Store
@@ -67,9 +68,12 @@ def _tell(store: Store, seen: AttemptSeen, news: list[News]) -> None:
         print(painted(f"step {step.name}: {step.state}", "bold") + activity)
         if step.name in waits:
             print(f"  {waits[step.name]}")
-        for one in news:
-            if one.step == step.name and (words := _words(one)):
+        those, left_out = shortened([one for one in news if one.step == step.name])
+        for one in those:
+            if words := _words(one):
                 print(f"  {elapsed(one.at - seen.created_at):>9}  {words}")
+        if left_out:
+            print(f"  {'':>9}  {left_out} looks in between found nothing new; --json has them")
     print()
     how = f"ended as {seen.outcome}" if seen.outcome else "has not ended"
     print(f"{how} after {elapsed(seen.elapsed)}; its receipts:")

@@ -14,12 +14,14 @@ from app.domain.authority import Principal, require
 from app.domain.board import Column
 from app.domain.digest import text
 from app.domain.errors import BadInput, IdempotencyConflict
+from app.domain.executor import COMMAND, agents
 from app.domain.identity import WorldId
 from app.domain.scope import check_patterns
 from app.domain.work_order import (
     LONGEST_TITLE,
     MOST_PARALLEL,
     PLAIN,
+    Agent,
     MergeStrategy,
     Specification,
     Style,
@@ -50,6 +52,7 @@ class Wanted:
     check_timeout: timedelta
     serial: bool = False
     style: Style = PLAIN
+    agent: Agent | None = None  #: in place of a command
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ def read(wanted: Wanted, repository: str, base: str | None) -> Order:
 
 def check(wanted: Wanted) -> None:
     """Refuse what no repository could make sense of."""
-    for word in (*wanted.command, *wanted.checks, *wanted.paths):
+    asked = () if wanted.agent is None else (wanted.agent.prompt,)
+    for word in (*wanted.command, *asked, *wanted.checks, *wanted.paths):
         if text(word) != word:
             raise BadInput(
                 f"{word!r} cannot be kept exactly: it is not UTF-8 in Unicode form NFC",
@@ -88,17 +92,31 @@ def check(wanted: Wanted) -> None:
     for one in wanted.checks:
         if not one.strip():
             raise BadInput("a check is empty", hint="give --check a shell command")
-    _title(wanted.title, wanted.command)
+    _title(wanted)
+
+
+def agent_of(name: str | None, words: tuple[str, ...]) -> Agent | None:
+    """The agent of that name, asked in one text; None where a command is meant."""
+    if name is None:
+        return None
+    if name not in (known := agents()):
+        raise BadInput(
+            f"no agent {name!r} is known here", hint=f"give --agent {'|'.join(sorted(known))}"
+        )
+    if len(words) != 1 or not words[0].strip():
+        raise BadInput("an agent is asked in one text", hint="put the whole of it in quotes")
+    return Agent(name, words[0])
 
 
 def order_of(wanted: Wanted, source: Source) -> Order:
     """What was asked for, on one repository."""
     merge = MergeStrategy.SERIAL if wanted.serial else MergeStrategy.PARALLEL
+    executor = COMMAND if wanted.agent is None else agents()[wanted.agent.name]
     return Order(
         source,
         Specification(
-            _title(wanted.title, wanted.command), source.base, wanted.paths, wanted.command,
-            wanted.checks, wanted.timeout, wanted.check_timeout,
+            _title(wanted), source.base, wanted.paths, wanted.command,
+            wanted.checks, wanted.timeout, wanted.check_timeout, executor, wanted.agent,
             merge=merge, merge_bound=1 if wanted.serial else MOST_PARALLEL, style=wanted.style,
         ),
     )  # fmt: skip
@@ -149,9 +167,11 @@ def hand_in(
     return new.task
 
 
-def _title(given: str | None, command: tuple[str, ...]) -> str:
+def _title(wanted: Wanted) -> str:
+    given, agent = wanted.title, wanted.agent
     longest = LONGEST_TITLE if given is not None else _LONGEST_TITLE
-    title = shortened(given if given is not None else shlex.join(command), longest)
+    named = shlex.join(wanted.command) if agent is None else agent.prompt
+    title = shortened(given if given is not None else named, longest)
     if not title:
         raise BadInput("the title is empty", hint="give --title some words, or leave it away")
     return title

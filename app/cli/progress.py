@@ -23,6 +23,7 @@ _WATCHED = frozenset(
     {
         "claim.taken", "claim.ended", "claim.refused", "call.sent", "call.answered",
         "result.recorded", "unknown.opened", "activity.settled", "event.command", "event.start",
+        "event.file", "event.tool",
         "event.step", "event.output", "attempt.human", "attempt.pause", "attempt.resume",
     }
 )  # fmt: skip

@@ -14,7 +14,13 @@ from app.cli.waiting_told import told as waiting_told
 from app.domain.pull_request import LOCAL_FORGE
 from app.store.engine import Store
 from app.store.views.artifacts import artifacts_of
-from app.store.views.attempt import AttemptSeen, attempt_seen, observations_of, receipts_of
+from app.store.views.attempt import (
+    AttemptSeen,
+    attempt_seen,
+    modes_of,
+    observations_of,
+    receipts_of,
+)
 from app.store.views.fleet import repositories_seen
 from app.store.views.waiting import waits_of
 
@@ -35,12 +41,20 @@ ADVICE = {
     "check_changed_files": "let checks write outside the repository's folder",
 }
 
+#: Where a fence stands at its remote, as far as that is not as usual.
+MODES = {
+    "operation_branch": "a branch stands for the operation ref, as custom refs are refused",
+    "database": "the remote takes no mark: one push a claim, and a start without a branch is "
+    "held for a person",
+}
+
 
 def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any]:
     """Everything that is worth knowing at the end, from rows."""
     with store.begin() as tx:
         seen = attempt_seen(tx, world, attempt)
         observations = observations_of(tx, seen)
+        modes = modes_of(tx, seen)
         receipts = receipts_of(tx, seen)
         artifacts = artifacts_of(tx, world, attempt)
         repositories = repositories_seen(tx)
@@ -59,7 +73,10 @@ def summary(store: Store, home: Path, world: str, attempt: str) -> dict[str, Any
         "work_order": seen.work_order,
         "world": seen.world,
         "repository": {"id": seen.repository, "name": seen.repository_name, "url": seen.url},
-        "steps": [{"name": step.name, "state": step.state} for step in seen.steps],
+        "steps": [
+            {"name": step.name, "state": step.state, "mode": modes.get(step.name)}
+            for step in seen.steps
+        ],
         "pull_request": request,
         "branch": candidate.get("branch"),
         "commit": candidate.get("head"),
@@ -116,6 +133,7 @@ def tell(found: Mapping[str, Any]) -> None:
         print(
             f"  check     {plain(check['command'], 80)}: {how}, {check['duration_ms'] / 1000:.1f} s"
         )
+    _tell_modes(found)
     print(f"  receipts  {_ranges(found['receipts'])}")
     print(f"  attempt   {found['attempt']} (number {found['number']} of {found['task']}), "
           f"{elapsed(found['elapsed'])}")  # fmt: skip
@@ -153,6 +171,13 @@ def _tell_outputs(found: Mapping[str, Any]) -> None:
             print(f"  {who} ended with:")
             for line in str(output).splitlines()[-10:]:
                 print(f"    {plain(line, 160)}")
+
+
+def _tell_modes(found: Mapping[str, Any]) -> None:
+    """How steps are fenced at their remote, where that is not as usual."""
+    for step in found["steps"]:
+        if step["mode"] in MODES:
+            print(f"  mode      {step['name']}: {MODES[step['mode']]}")
 
 
 def _tell_files(found: Mapping[str, Any]) -> None:

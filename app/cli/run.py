@@ -48,6 +48,7 @@ _SLOTS = 4
 @click.option(
     "--check", "checks", multiple=True, metavar="CMD", help="A shell command that must pass."
 )
+@click.option("--agent", help="Let codex or claude-code do it; in place of COMMAND, one TEXT.")
 @click.option("--title", help="Of the pull request; else the command.")
 @click.option("--timeout", type=DURATION, default="30m", show_default=True, help="For the command.")
 @click.option(
@@ -67,11 +68,13 @@ _SLOTS = 4
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(
     repo: str | None, repos: str | None, base: str | None, paths: tuple[str, ...],
-    checks: tuple[str, ...], title: str | None, timeout: timedelta, check_timeout: timedelta,
-    serial: bool, draft: bool, labels: tuple[str, ...], again: bool, reason: str | None,
-    detach: bool, as_json: bool, command: tuple[str, ...],
+    checks: tuple[str, ...], agent: str | None, title: str | None, timeout: timedelta,
+    check_timeout: timedelta, serial: bool, draft: bool, labels: tuple[str, ...], again: bool,
+    reason: str | None, detach: bool, as_json: bool, command: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run COMMAND on a fresh checkout of a repository, check what it changed, and open a request.
+
+    With --agent a coding agent is asked to do what the text says: see docs/agents.md.
 
     With --repos it does so on each repository of a list, and skips those where it was done before.
 
@@ -80,7 +83,11 @@ def command(
     on_stop(signal.default_int_handler)
     settings = config.read()
     style = Style(draft, labels)
-    asked = Wanted(paths, checks, command, title, timeout, check_timeout, serial, style)
+    asks = order.agent_of(agent, command)
+    asked = Wanted(
+        paths, checks, command if asks is None else (), title, timeout, check_timeout, serial,
+        style, asks,
+    )  # fmt: skip
     why = _check_use(repo, repos, again, reason)
     if repos is not None:
         return _many(settings, repos, asked, base, why, detach=detach, as_json=as_json)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app import config
+from app import agents, config
 from app.broker.redis import Broker
 from app.cli import logins, record, tenancy
 from app.cli.logins import Logins
@@ -119,6 +119,7 @@ def roles_of(settings: Settings, found: Logins, slots: int) -> list[Role]:
         **common,
         "FENCEPOST_DATABASE_URL": found.app_url,
         "FENCEPOST_LISTEN_URL": found.listen_url or "",
+        **dict.fromkeys(agents.NAMES, ""),  # a model's key is the worker's alone
     }
     worker = {
         **common,

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime
 
+from app.cli import agent_told
 from app.cli.shown import plain
 from app.store.views.journal import Written
 from app.store.views.story import Entry
@@ -35,6 +36,13 @@ SENTENCES: dict[str, str] = {
     "claim.refused": "delivery {delivery} refused: {verdict}",
 }
 
+#: What a start stands on, after its mark.
+_MODES = {
+    "operation_ref": "",
+    "operation_branch": ", on a branch, as custom refs are refused",
+    "database": "no mark, as the remote takes none; what it finds is kept here before its one push",
+}
+
 #: Ids and digests are shown by their beginning.
 _CUT = ("operation_id", "sha", "digest")
 
@@ -53,6 +61,8 @@ def sentence(entry: Entry) -> str:
     if entry.what == "claim.ended":
         cause, detail = _CAUSES.get(facts["end_cause"], facts["end_cause"]), facts["end_detail"]
         facts["end_cause"] = f"{cause}: {detail}" if detail else cause
+    if entry.what == "start.recorded":
+        facts["sha"] += _MODES[facts["mode"]]
     if entry.what == "letter.replayed":
         attempt, delivery = facts["attempt_id"], facts["delivery"]
         facts["came"] = f"attempt {attempt}" if attempt else f"delivery {delivery}"
@@ -67,6 +77,9 @@ def journal_sentence(event: Written) -> str | None:
     value = event.value
     if event.activity is None:
         return plain(_of_control(event), 160)
+    if agent_told.is_of_agent(event):
+        told = agent_told.told(event)
+        return told and plain(told, 160)
     match event.type, value.get("step"):
         case "output", _:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.broker.redis import Broker
+from app.domain.identity import ActivityKey
 from app.kinds.registry import KINDS
 from app.store import activities, claims, deliveries
 from app.store.deliveries import Cause
@@ -27,10 +28,15 @@ def turn(store: Store) -> int:
     with store.ask() as tx:
         waiting = deliveries.undelivered(tx)
     delivered = sum(
-        deliver(store, key, _CAUSES.get(ended or "", Cause.DECIDED), delay)
+        _is_over(store, key) or deliver(store, key, _CAUSES.get(ended or "", Cause.DECIDED), delay)
         for key, ended, delay in waiting
     )
     return len(lost) + withdrawn + delivered
+
+
+def _is_over(store: Store, key: ActivityKey) -> bool:
+    """Whether it was canceled while somebody looked, and only looks: then it ends here."""
+    return KINDS[key.kind].only_looks and withdraw(store, key)
 
 
 def replace_lost_messages(store: Store, broker: Broker) -> int:

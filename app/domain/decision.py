@@ -63,6 +63,8 @@ class Decided:
 
 
 MISSING_REF, UNRESOLVED, CLASH = "operation_ref_missing", "unresolved_call", "branch_clash"
+#: Without an operation ref: a start, and no branch; or a branch of ours, and no payload.
+UNPUBLISHED, LOST_PAYLOAD = "publication_uncertain", "payload_missing"
 #: A request on the head that is not plainly ours.
 FOUND = (
     "foreign_open", "foreign_closed", "foreign_merged", "head_moved", "base_changed", "several",
@@ -95,6 +97,15 @@ ALLOWED: Mapping[tuple[Proof, str], Mapping[Decision, str]] = MappingProxyType(
             Decision.ABANDON: "you vouch for the same; the next claim pushes `closed` where the "
             "ref was, and ends the work as abandoned",
         },
+        (Proof.REF, UNPUBLISHED): {
+            Decision.LOOK_AGAIN: f"{_LOOK}: a branch that has appeared, or that you restore as it "
+            "was, is recorded with what its run found",
+            Decision.ATTEST_ABSENCE: "you vouch that no process and no worker of an earlier start "
+            "is left on any host, and that the forge's history never had the branch; the next "
+            "claim looks, and starts anew",
+            Decision.ABANDON: "you vouch for the same; the next claim looks, and ends the work as "
+            "abandoned",
+        },
         (Proof.REF, CLASH): {
             Decision.LOOK_AGAIN: f"{_LOOK}: remove or rename the branch first, or it asks again",
             Decision.ABANDON: "the next claim closes the operation and ends the work as abandoned; "
@@ -120,7 +131,7 @@ ALLOWED: Mapping[tuple[Proof, str], Mapping[Decision, str]] = MappingProxyType(
         },
     }
     | {(Proof.REF, code): _ONLY_LOOK
-       for code in ("foreign_operation_ref", "malformed_result", "digest_conflict")}
+       for code in ("foreign_operation_ref", "malformed_result", "digest_conflict", "modes_mixed")}
     | {(Proof.CALLS, code): _ADOPTING for code in FOUND}
     | {(Proof.CALLS, "digest_conflict"): _ONLY_LOOK}
 )  # fmt: skip

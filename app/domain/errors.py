@@ -434,6 +434,10 @@ class PushRefused(ProviderError):
     code = "push_refused"
 
 
+class MarkRefused(PushRefused):
+    """The remote takes a mark neither as a custom ref nor as a branch; nothing was begun."""
+
+
 class MergeRefused(Refused):
     """The request cannot be merged as it stands: it is not open, or does not merge cleanly."""
 

@@ -45,23 +45,27 @@ class FailureClass(StrEnum):
 _CODES: Mapping[FailureClass, str] = {
     FailureClass.TRANSIENT: (
         "remote_unreadable git_failed push_lost provider_error database_unreachable "
-        "redis_unreachable wrong_state"
+        "redis_unreachable wrong_state model_unavailable"
     ),
     FailureClass.CAPACITY: (
         "host_failed disk_full forge_limited processes_survived servers_unavailable "
-        "process_immortal"
+        "process_immortal model_limited"
     ),
     FailureClass.LOST_WORKER: "stale_fence claim_not_live",
     FailureClass.AUTHORIZATION: (
-        "push_refused publication_refused forge_refused forge_not_ready gate_rejected"
+        "push_refused publication_refused forge_refused forge_not_ready gate_rejected "
+        "model_unauthorized model_quota_used_up"
     ),
     FailureClass.INVALID_CONFIGURATION: (
         "command_not_found command_not_executable base_missing unsafe_name unsafe_path "
-        "database_unfit redis_unfit setup_error credential_missing path_matches_nothing cannot_bind"
+        "database_unfit redis_unfit setup_error credential_missing path_matches_nothing "
+        "cannot_bind setting_unfit setting_missing secret_unreadable "
+        "agent_missing agent_unfit agent_key_missing model_refused"
     ),
     FailureClass.UNKNOWN_SIDE_EFFECT: (
         "forge_uncertain request_exists digest_conflict malformed_result foreign_operation_ref "
         "operation_ref_missing branch_clash closed_without_decision database_behind_remote "
+        "publication_uncertain payload_missing modes_mixed "
         "foreign_open foreign_closed foreign_merged head_moved base_changed several "
         "unresolved_call request_missing claims_keep_ending"
     ),
@@ -73,7 +77,7 @@ _CODES: Mapping[FailureClass, str] = {
         "check_failed check_changed_files output_contract_broken unfit_input not_found bad_input "
         "forge_check_failed request_closed request_head_replaced"
     ),
-    FailureClass.COMMAND: "command_failed",
+    FailureClass.COMMAND: "command_failed agent_failed ending_missing",
     FailureClass.TIMEOUT: "deadline_exceeded stalled check_timed_out checks_timed_out",
     FailureClass.BUDGET: "poison budget_exhausted",
     FailureClass.CANCELED: "canceled abandoned stopped",

@@ -53,6 +53,15 @@ class Tip:
 
 RemoteOperation = Absent | Unreadable | Foreign | Tip
 
+
+class Mode(StrEnum):
+    """Where the fence of an operation stands at its remote (PROTOCOL §2, §7)."""
+
+    REF = "operation_ref"
+    BRANCH = "operation_branch"  #: the same chain, where custom refs are refused
+    DATABASE = "database"  #: nowhere: the remote takes no mark, and the payload is kept here first
+
+
 REF_PREFIX = "refs/fencepost/operations/"
 #: Where a remote refuses custom refs, the same chain is a branch (PROTOCOL §7).
 BRANCH_PREFIX = "refs/heads/fencepost/operations/"
@@ -66,3 +75,8 @@ def ref_of(operation: OperationId) -> str:
 def branch_of(operation: OperationId) -> str:
     """The branch that stands for it at a remote which refuses custom refs."""
     return BRANCH_PREFIX + operation
+
+
+def mode_of(ref: str) -> Mode:
+    """Where a chain is, by the ref that holds it."""
+    return Mode.BRANCH if ref.startswith(BRANCH_PREFIX) else Mode.REF

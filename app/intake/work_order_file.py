@@ -59,8 +59,8 @@ def _faults(document: Document) -> Iterator[Fault]:
         yield from _pattern_faults(document, name, value.get(name, []))
     yield from _leaf_faults(document, value)
     agent = value.get("agent")
-    if agent and agent["name"] not in executor.AGENTS:
-        installed = ", ".join(executor.AGENTS) or "none; give a command"
+    if agent and agent["name"] not in (known := executor.agents()):
+        installed = ", ".join(sorted(known))
         words = f"no agent {agent['name']!r} is installed here; installed: {installed}"
         yield Fault(document.place(("agent", "name")), "agent_not_installed", words)
     if "workflow" in value:
@@ -119,7 +119,7 @@ def _read(value: Mapping[str, Any]) -> WorkOrderFile:
         check_timeout=(
             duration(limits["check_timeout"]) if "check_timeout" in limits else _CHECK_TIMEOUT
         ),
-        executor=executor.AGENTS[agent["name"]] if agent else executor.COMMAND,
+        executor=executor.agents()[agent["name"]] if agent else executor.COMMAND,
         agent=Agent(agent["name"], agent["prompt"]) if agent else None,
         workflow=cast("Mapping[str, Json] | None", workflow),
         budget=_budget(value.get("budget", {})),

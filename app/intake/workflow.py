@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.domain.digest import text
 from app.domain.duration import duration
+from app.domain.errors import BadInput
 from app.domain.work_order import RetryRule
 from app.intake.document import Document
 from app.intake.fault import Fault
@@ -32,6 +34,8 @@ def workflow_faults(document: Document, value: Mapping[str, Any]) -> Iterator[Fa
         steps = ("workflow", "steps")
         place = document.place(steps if last is None else (*steps, last))
         yield Fault(place, fault.code, fault.message)
+    except BadInput:
+        return  # a duration, which has its own fault
 
 
 def rule_of(value: Mapping[str, Any]) -> RetryRule:
@@ -52,6 +56,8 @@ def _step(step: Mapping[str, Any], order: Mapping[str, Any]) -> dict[str, Any]:
     filled = dict(step)
     if command is not None:
         filled["command"] = words(command)
+    elif step["kind"] == StepKind.AUTHOR and "agent" in order:
+        filled["prompt"] = text(order["agent"]["prompt"])
     if checks is not None:
         filled["checks"] = list(checks)
     if "retry" in step:

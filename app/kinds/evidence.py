@@ -21,7 +21,7 @@ def body(world: World, order: Mapping[str, Json], candidate: Fact, execution: Fa
         if (fact := world.fact(entity, "Validation"))
     ]
     parts = [
-        f"Ran {_code(_shown_command(strings(order, 'command')))}"
+        f"{_ran(order)}"
         f" on {_code(string(mapping(order, 'base'), 'sha')[:12])}"
         f" ({_safe(string(mapping(order, 'base'), 'branch'))}).",
         _changed(candidate),
@@ -70,6 +70,14 @@ def _lineage(world: World, order: Mapping[str, Json], candidate: Fact) -> str:
         ["### Lineage", "", "| what | which |", "| --- | --- |"]
         + [f"| {name} | {_code(value)} |" for name, value in rows.items()]
     )
+
+
+def _ran(order: Mapping[str, Json]) -> str:
+    if "prompt" not in order:
+        return f"Ran {_code(_shown_command(strings(order, 'command')))}"
+    asked = " ".join(string(order, "prompt").split())
+    asked = asked if len(asked) <= 500 else asked[:499] + "…"
+    return f"Asked {_code(string(order, 'executor'))} to {_code(asked)}"
 
 
 def _shown_command(argv: list[str]) -> str:

@@ -37,6 +37,7 @@ class WorkRequest:
     title: str
     executor: str
     command: tuple[str, ...]
+    prompt: str | None  #: for an agent, in place of a command
     paths: tuple[str, ...]
     checks: tuple[str, ...]
     timeout: timedelta
@@ -95,6 +96,7 @@ def work_request(data: bytes) -> WorkRequest:
         title=string(value, "title"),
         executor=string(value, "executor"),
         command=tuple(strings(value, "command")),
+        prompt=string(value, "prompt") if "prompt" in value else None,
         paths=tuple(strings(value, "paths")),
         checks=tuple(strings(value, "checks")),
         timeout=timedelta(seconds=integer(value, "timeout_s")),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
-from app.domain.errors import PushLost, PushRefused, RemoteUnreadable
-from app.domain.pruning import Judged, Standing
+from app.domain.errors import GitFailed, PushLost, PushRefused, RemoteUnreadable
+from app.domain.pruning import Judged, Seen, Standing
 from app.operations.place import Desk
-from app.repository.push import Move, push, tips
+from app.repository import push, refs
 
 #: A remote that has refused so many in a row, each alone, refuses all; the rest is not tried.
 MOST_REFUSED = 10
@@ -26,17 +26,14 @@ class Deletion:
     def of(self, due: Sequence[Judged], tries: int = _TRIES) -> Iterator[Judged]:
         """Delete all or, where some cannot be, the others; each comes back with its fate.
 
-        One push for all of them, exact leases on each. RemoteUnreadable: nothing is known of the
+        One step for all of them, exact leases on each. RemoteUnreadable: nothing is known of the
         rest; asking again later is safe.
         """
         if self._refused_in_a_row >= MOST_REFUSED:
             yield from (_fate(one, Standing.REFUSED, self._why) for one in due)
             return
         try:
-            push(
-                self._desk.git_dir, self._desk.remote,
-                [Move(one.seen.ref, None, one.seen.sha) for one in due],
-            )  # fmt: skip
+            _delete(self._desk, [one.seen for one in due])
         except PushRefused as fault:
             yield from self._refused(due, fault)
         except (PushLost, RemoteUnreadable) as fault:
@@ -61,12 +58,24 @@ class Deletion:
         yield _fate(due[0], Standing.REFUSED, self._why)
 
 
+def _delete(desk: Desk, seen: Sequence[Seen]) -> None:
+    """All of them or none; PushLost, PushRefused and RemoteUnreadable as a push says."""
+    if not desk.is_mirror:
+        push.push(desk.git_dir, desk.remote, [push.Move(one.ref, None, one.sha) for one in seen])
+        return
+    try:
+        # a push into a mirror advertises each of its refs first
+        refs.move(desk.git_dir, [refs.Move(one.ref, one.sha, None) for one in seen])
+    except GitFailed as fault:
+        raise RemoteUnreadable(fault.message) from fault
+
+
 def still_there(desk: Desk, judged: Sequence[Judged]) -> Generator[Judged, None, list[Judged]]:
     """Tell of those that were deleted or moved meanwhile, and return the others.
 
     RemoteUnreadable: nothing is known.
     """
-    now = tips(desk.git_dir, desk.remote, [one.seen.ref for one in judged])
+    now = push.tips(desk.git_dir, desk.remote, [one.seen.ref for one in judged])
     still = []
     for one in judged:
         at = now.get(one.seen.ref)

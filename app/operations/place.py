@@ -41,6 +41,7 @@ class Desk:
 
     remote: Remote
     git_dir: Path
+    is_mirror: bool = False  #: the folder is the remote itself
 
 
 def places(known: Sequence[RepositorySeen]) -> list[Place]:
@@ -68,7 +69,7 @@ def desk(place: Place, home: Path, hub: Hub) -> Iterator[Desk | None]:
     (repository, *_) = place.repositories
     mirror = home / "forge" / f"{repository}.git"
     is_here = place.forge == LOCAL_FORGE and mirror.is_dir()
-    yield Desk(Remote(str(mirror)), mirror) if is_here else None
+    yield Desk(Remote(str(mirror)), mirror, is_mirror=True) if is_here else None
 
 
 def seen_at(desk: Desk) -> list[Seen]:

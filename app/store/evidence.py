@@ -12,9 +12,18 @@ from app.domain.digest import Digest, digest
 from app.domain.errors import DigestConflict
 from app.domain.event import Entry
 from app.domain.identity import ActivityKey, Claim, Fence, OperationId
+from app.domain.operation import Mode
 from app.store.engine import Tx
 from app.store.fencing import fenced, of_key, present
 from app.store.schema import artifacts, bindings, effect_answers, effect_calls, events, starts
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What one process was permitted on: a mark at the remote, or where none can be, no mark."""
+
+    sha: str | None  #: of the mark; None in the mode `database` alone
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +50,18 @@ def bind(tx: Tx, claim: Claim, operation: OperationId) -> None:
         raise DigestConflict(f"{claim.key} is bound to another operation")
 
 
-def start(tx: Tx, claim: Claim, sha: str) -> None:
+def start(tx: Tx, claim: Claim, sha: str | None, mode: Mode = Mode.REF) -> None:
     """Permit one process: the mark that is at the remote is named by its commit."""
     present(tx, claim)
-    tx.execute(insert(starts).values(**fenced(claim), sha=sha))
+    tx.execute(insert(starts).values(**fenced(claim), sha=sha, mode=mode))
 
 
-def starts_of(tx: Tx, key: ActivityKey) -> dict[Fence, str]:
-    """Every start of an activity: fence → the sha that its row names."""
-    rows = tx.execute(select(starts.c.fence, starts.c.sha).where(of_key(starts, key)))
-    return {Fence(row.fence): row.sha for row in rows}
+def starts_of(tx: Tx, key: ActivityKey) -> dict[Fence, Start]:
+    """Every start of an activity, by its fence."""
+    rows = tx.execute(
+        select(starts.c.fence, starts.c.sha, starts.c.mode).where(of_key(starts, key))
+    )
+    return {Fence(row.fence): Start(row.sha, Mode(row.mode)) for row in rows}
 
 
 def call(tx: Tx, claim: Claim, name: str, request: bytes) -> EffectCall:

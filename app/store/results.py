@@ -84,6 +84,22 @@ def add(tx: Tx, claim: Claim, observation: Observation, known: ResultRef | None)
     return ResultRef(claim.key, claim.fence, content, observation.outcome)
 
 
+def deposit(tx: Tx, claim: Claim, observation: Observation) -> None:
+    """Keep the payload under the fence before it is published; there is no result yet."""
+    row = {**fenced(claim), "digest": observation.digest, "bytes": observation.bytes}
+    tx.execute(_payload(), {**row, "deposited": True})
+
+
+def deposited(tx: Tx, key: ActivityKey) -> list[tuple[Fence, bytes]]:
+    """Every payload that a claim of the activity has kept first, the oldest first."""
+    rows = tx.execute(
+        select(payloads.c.fence, payloads.c.bytes)
+        .where(of_key(payloads, key), payloads.c.deposited)
+        .order_by(payloads.c.fence)
+    )  # fmt: skip
+    return [(Fence(row.fence), bytes(row.bytes)) for row in rows]
+
+
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """The end of an activity: the receipt whose marker binds its facts to its result."""

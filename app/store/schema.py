@@ -309,8 +309,9 @@ bindings = _table(
 starts = _table(
     "starts",
     *_fenced(),
-    Column("sha", Text, nullable=False),
+    Column("sha", Text),
     Column("recorded_at", When, nullable=False),
+    Column("mode", Text, nullable=False),
 )
 
 effect_calls = _table(
@@ -385,6 +386,7 @@ payloads = _table(
     Column("digest", Sha256, primary_key=True),
     Column("bytes", LargeBinary, nullable=False),
     Column("recorded_at", When, nullable=False),
+    Column("deposited", Boolean, nullable=False),
 )
 
 results = _table(

@@ -138,8 +138,11 @@ def _workflow(order: WorkOrder) -> Mapping[str, Json]:
     written = order.specification.get("workflow")
     if isinstance(written, Mapping):
         return written
+    agent = order.specification.get("agent")
     return default_definition(
-        strings(order.specification, "command"), strings(order.specification, "checks")
+        strings(order.specification, "command"),
+        strings(order.specification, "checks"),
+        string(agent, "prompt") if isinstance(agent, Mapping) else None,
     )
 
 

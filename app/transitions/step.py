@@ -9,6 +9,7 @@ from app.domain.board import GateOpened, StepDispatched
 from app.domain.checks import TIMEOUT
 from app.domain.digest import Json
 from app.domain.errors import UnfitInput
+from app.domain.executor import COMMAND
 from app.domain.identity import ActivityId, ActivityKey, EntityId, Kind, dispatch_id, operation_id
 from app.domain.work_order import Supersede, slug, tightest
 from app.domain.world import Fact, World
@@ -139,7 +140,11 @@ def _named(
 
 
 def _work(step: Step) -> dict[str, Json]:
-    return {"command": list(step.command), "checks": list(step.checks), "outputs": step.outputs}
+    """What runs; an order's agent does what is asked of it, and no other step."""
+    work: dict[str, Json] = {
+        "command": list(step.command), "checks": list(step.checks), "outputs": step.outputs,
+    }  # fmt: skip
+    return {**work, "executor": COMMAND} if step.prompt is None else {**work, "prompt": step.prompt}
 
 
 def _retry(order: Mapping[str, Json], step: Step) -> dict[str, Json]:

@@ -104,11 +104,7 @@ def _operation(
     """The chain holds every start, ends as the result says, and published what was recorded."""
     tip = remote.repository.refs.get(f"{OPERATIONS}{request.get('operation')}")
     if tip is None:
-        if found["starts"] and not found["settlements"] and not found["unknowns"]:
-            what = "the remote has no operation ref of it"
-            yield against("L4", schema.starts, found["starts"][-1], what)
-        elif found["starts"]:
-            yield Unread("an operation ref that is gone")
+        yield from _without_ref(found)
         return
     said = value_of(remote.repository.blob(tip, "operation.json") or b"") or {}
     if said.get("operation") != request.get("operation"):
@@ -124,6 +120,17 @@ def _operation(
             yield against("L4", schema.starts, start, "its commit is not in the operation's chain")
     for result in found["results"]:
         yield from _published(result, tip, said, payload, remote)
+
+
+def _without_ref(found: Found) -> Iterator[Finding]:
+    """Only where a start says that there can be no mark, or the end has come, may it be missing."""
+    if any(start.mode == "database" for start in found["starts"]):
+        return  # its branch is looked at like any other
+    if found["starts"] and not found["settlements"] and not found["unknowns"]:
+        what = "the remote has no operation ref of it"
+        yield against("L4", schema.starts, found["starts"][-1], what)
+    elif found["starts"]:
+        yield Unread("an operation ref that is gone")
 
 
 def _published(

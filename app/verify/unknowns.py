@@ -17,8 +17,11 @@ ADOPTING = ("look_again", "adopt", "abandon")
 VOUCHING = ("look_again", "attest_absence", "abandon")
 OF_REF: Mapping[str, tuple[str, ...]] = {
     "operation_ref_missing": VOUCHING,
+    "publication_uncertain": VOUCHING,
     "closed_without_decision": ("abandon",),
-    **dict.fromkeys(("foreign_operation_ref", "malformed_result", "digest_conflict"), ONLY_LOOK),
+    **dict.fromkeys(
+        ("foreign_operation_ref", "malformed_result", "digest_conflict", "modes_mixed"), ONLY_LOOK
+    ),
 }
 OF_CALLS: Mapping[str, tuple[str, ...]] = {
     "unresolved_call": VOUCHING,

@@ -19,8 +19,9 @@ class TurnedAway(FencepostError):
     """A delivery is not let in; `status` says why in HTTP's words."""
 
     code = "turned_away"
+    hint = "docs/checks.md says what the receiver takes"
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
         self.status = status
 
@@ -29,12 +30,12 @@ def check_form(headers: Mapping[str, str]) -> int:
     """The length of the body; TurnedAway for what is not even to be read."""
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit()):
-        raise TurnedAway(400, "a body has a length")
+        raise TurnedAway("a body has a length", 400)
     if len(length) > 12 or int(length) > LARGEST:
-        raise TurnedAway(413, f"a body has at most {LARGEST} bytes")
+        raise TurnedAway(f"a body has at most {LARGEST} bytes", 413)
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON:
-        raise TurnedAway(415, f"the hook's content type is {_JSON}")
+        raise TurnedAway(f"the hook's content type is {_JSON}", 415)
     return int(length)
 
 
@@ -43,7 +44,7 @@ def check_signature(headers: Mapping[str, str], body: bytes, secret: str) -> Non
     said = headers.get("x-hub-signature-256", "")
     proof = _PREFIX + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(said.encode("utf-8", "replace"), proof.encode()):
-        raise TurnedAway(401, "the signature is missing, or not by our secret")
+        raise TurnedAway("the signature is missing, or not by our secret", 401)
 
 
 class Room:
@@ -56,7 +57,7 @@ class Room:
         """Take room; TurnedAway where there is none now."""
         with self._lock:
             if size > self._left:
-                raise TurnedAway(503, "too much is being read at once")
+                raise TurnedAway("too much is being read at once", 503)
             self._left -= size
 
     def give_back(self, size: int) -> None:

@@ -99,11 +99,12 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             self.server.room.give_back(length)
         if len(body) != length:
-            raise TurnedAway(400, "the body is shorter than it says")
+            raise TurnedAway("the body is shorter than it says", 400)
         return body
 
     def _answer(self, status: int, words: str) -> None:
         body = f"{words}\n".encode()
+        self.request_version = self.protocol_version  # of what is no HTTP it is another
         with contextlib.suppress(OSError):
             self.send_response_only(status)
             if status == 405:

@@ -57,6 +57,7 @@ class Step:
     needs: tuple[str, ...]
     when: str | None  #: a condition over the steps before it
     command: tuple[str, ...]
+    prompt: str | None  #: for the work order's agent, in place of a command
     checks: tuple[str, ...]
     outputs: Mapping[str, Json] | None  #: the JSON Schema of what it writes
     retry: Mapping[str, RetryRule] = field(default_factory=dict)  #: tightens the work order's (T09)
@@ -83,13 +84,16 @@ class Graph:
         return found - set(names)
 
 
-def default_definition(command: Sequence[str], checks: Sequence[str]) -> dict[str, Json]:
-    """The road of a single command: author, then pull request."""
+def default_definition(
+    command: Sequence[str], checks: Sequence[str], prompt: str | None = None
+) -> dict[str, Json]:
+    """The road of a single command, or of what an agent is asked: author, then pull request."""
+    what: dict[str, Json] = {"command": list(command)} if prompt is None else {"prompt": prompt}
     return {
         "v": 1,
         "concurrency": 1,
         "steps": [
-            {"name": "author", "kind": "author", "command": list(command), "checks": list(checks)},
+            {"name": "author", "kind": "author", **what, "checks": list(checks)},
             {"name": "pull_request", "kind": "pull_request", "needs": ["author"]},
         ],
     }
@@ -127,6 +131,9 @@ def _step(value: Json) -> Step:
     when = value.get("when")
     if when is not None and not isinstance(when, str):
         raise _fault("bad_condition", name, "a condition is a text")
+    prompt = value.get("prompt")
+    if prompt is not None and (not isinstance(prompt, str) or value["kind"] != StepKind.AUTHOR):
+        raise _fault("bad_step", name, "a prompt is a text, and an author's")
     outputs = value.get("outputs")
     if outputs is not None:
         problem = contract.problem_of(outputs)
@@ -138,6 +145,7 @@ def _step(value: Json) -> Step:
         needs=_words(value, "needs", name),
         when=when,
         command=_words(value, "command", name),
+        prompt=prompt,
         checks=_words(value, "checks", name),
         outputs=outputs if isinstance(outputs, Mapping) else None,
         retry=_retry(value, name),
@@ -224,7 +232,8 @@ def _check_place(graph: Graph, step: Step) -> None:
     authors = [one for one in graph.steps if one.kind is StepKind.AUTHOR]
     if len(authors) > 1:
         raise _fault("several_authors", authors[1].name, "one author writes the branch")
-    if step.kind in (StepKind.AUTHOR, StepKind.COMMAND) and not step.command:
+    runs = step.kind in (StepKind.AUTHOR, StepKind.COMMAND)
+    if runs and not step.command and step.prompt is None:
         raise _fault("missing_command", step.name, "it has no command")
     if step.kind is StepKind.PULL_REQUEST and not (
         authors and step.name in graph.below([authors[0].name])

@@ -122,9 +122,9 @@ def test_a_remote_in_trouble_and_one_that_is_elsewhere_are_named(here: Shore) ->
 def test_pruning_is_for_an_admin(here: Shore) -> None:
     """Evidence is deleted, at remotes that many rely on."""
     one = here.ended()
-    token = create_token(here.store, LOCAL, "ann", frozenset({Scope.OPERATOR}), None)
+    token = create_token(here.store, "ann", [Scope.OPERATOR])
 
-    said = command(here)("refs", "prune", FENCEPOST_TOKEN=str(token))
+    said = command(here)("refs", "prune", FENCEPOST_TOKEN=token.secret)
 
     assert (said.code, "(scope_missing)" in said.err) == (2, True)
     assert here.at_remote() == {one.ref: one.tip}

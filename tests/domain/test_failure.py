@@ -12,7 +12,7 @@ from app.domain import errors, failure
 from app.domain.failure import FailureClass, failure_class, signature
 from app.domain.pull_request import Trouble
 from app.domain.scope import ViolationCode
-from workers import execution
+from workers.executors import process
 
 HOUSE = Path(failure.__file__).parents[2]
 
@@ -27,7 +27,7 @@ CODE_AT = {
 def test_every_code_that_a_worker_can_produce_has_a_class() -> None:
     """A code without a class would be taken for our own fault."""
     produced = {
-        *said_in_the_code(), *execution._CAUSES.values(), *ViolationCode, *Trouble,
+        *said_in_the_code(), *process.CAUSES.values(), *ViolationCode, *Trouble,
         *codes_of(errors.ProviderError), *codes_of(errors.SetupError), errors.OurFault.code,
         *(one.code for one in errors.Refused.__subclasses__() if "ZF00" in (one.__doc__ or "")),
     }  # fmt: skip

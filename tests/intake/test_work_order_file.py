@@ -11,6 +11,7 @@ from app.domain.digest import canonical
 from app.domain.work_order import Budget, MergeStrategy, RetryRule
 from app.intake.fault import UnfitFile
 from app.intake.work_order_file import WorkOrderFile, read
+from app.workflow.graph import compile_workflow
 
 WHOLE = """\
 title: Tidy the source
@@ -211,8 +212,42 @@ def test_what_is_too_much_is_refused_before_it_is_built(text: str, code: str) ->
 def test_an_agent_that_is_not_installed_is_refused_with_those_that_are() -> None:
     """Nobody waits for a run that no worker could begin."""
     with pytest.raises(UnfitFile) as refusal:
-        a_file("agent: {name: codex, prompt: Fix the clock}\n")
+        a_file("agent: {name: nobody, prompt: Fix the clock}\n")
 
     (fault,) = refusal.value.faults
     assert (fault.place.line, fault.place.column, fault.code) == (1, 15, "agent_not_installed")
-    assert "installed: none" in fault.message
+    assert "installed: claude-code, codex" in fault.message
+
+
+def test_an_agent_has_its_executor_and_a_command_of_a_step_its_own() -> None:
+    """An author without a command is the agent's; what has a command runs that."""
+    text = """\
+agent: {name: codex, prompt: Fix the clock}
+workflow:
+  steps:
+    - {name: author, kind: author}
+    - {name: tests, kind: command, needs: [author], command: make test}
+"""
+    specification = read(text.encode(), "w.yaml").specification
+
+    assert (specification.executor, specification.command) == ("codex/v1", ())
+    author, tests = compile_workflow(specification.workflow or {}).steps
+    assert (author.prompt, author.command) == ("Fix the clock", ())
+    assert (tests.prompt, tests.command) == (None, ("sh", "-c", "make test"))
+
+
+def test_a_checks_step_has_a_timeout_of_its_own() -> None:
+    """In seconds in the workflow that is kept; one that is too long is named at its place."""
+    text = """\
+command: make
+workflow:
+  steps:
+    - {name: author, kind: author}
+    - {name: propose, kind: pull_request, needs: [author]}
+    - {name: ci, kind: checks, needs: [propose], timeout: TIME}
+"""
+    workflow = a_file(text.replace("TIME", "2d")).specification.workflow
+    assert workflow is not None
+    assert '"timeout_s":172800' in canonical(workflow).decode()
+
+    assert faults_of(text.replace("TIME", "9d")) == [(6, 59, "out_of_range")]

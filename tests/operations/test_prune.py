@@ -34,9 +34,8 @@ from app.transitions.record import record
 from app.transitions.start import start
 from workers.workspace.operation_ref import push_result
 
-pytestmark = pytest.mark.contract("G08")
 
-
+@pytest.mark.contract("G08", "M07")
 def test_only_what_is_settled_for_longer_than_the_retention_is_deleted(shore: Shore) -> None:
     """Open, held, unsettled and younger work keeps its ref, and no row is changed."""
     old, young = shore.ended(), shore.ended(MONTH - timedelta(hours=1))
@@ -61,6 +60,7 @@ def test_a_second_time_finds_nothing_to_do(shore: Shore) -> None:
     assert shore.prune() == {}
 
 
+@pytest.mark.contract("G08")
 def test_the_branch_that_stands_in_for_a_ref_goes_like_one(shore: Shore) -> None:
     """Where custom refs are refused the chain is a branch, and it does not stay for ever."""
     one = shore.as_branch(shore.ended())
@@ -313,6 +313,7 @@ def test_a_remote_that_refuses_all_is_not_asked_for_each(
     assert len(there.at_remote()) == 8
 
 
+@pytest.mark.contract("G08")
 @pytest.mark.parametrize("kind", ["stored_then_reset", "stored_then_status"])
 def test_a_reply_that_is_lost_is_looked_up(there: Shore, kind: str) -> None:
     """The push was done: its refs are gone, and the rest goes in its turn."""

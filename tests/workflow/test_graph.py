@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 
 import pytest
 
@@ -121,3 +122,33 @@ def test_the_road_of_a_single_command_compiles():
     graph = compile_workflow(default_definition(["true"], ["true"]))
 
     assert [step.name for step in graph.steps] == ["author", "pull_request"]
+
+
+def watching(**of_checks):
+    """A workflow that ends with a checks step."""
+    return definition(
+        a_step("author", "author"),
+        {"name": "propose", "kind": "pull_request", "needs": ["author"]},
+        {"name": "watch", "kind": "checks", "needs": ["propose"], **of_checks},
+    )
+
+
+@pytest.mark.contract("O02")
+@pytest.mark.parametrize(
+    ("of_checks", "code"),
+    [
+        ({"needs": ["author"]}, "nothing_to_watch"),
+        ({"timeout_s": 0}, "bad_timeout"),
+        ({"timeout_s": "2h"}, "bad_timeout"),
+        ({"kind": "gate", "timeout_s": 5}, "bad_timeout"),
+    ],
+)
+def test_a_checks_step_has_a_request_and_a_time(of_checks, code):
+    """It watches what a pull_request step before it has opened; no other step has a timeout."""
+    assert refusal(watching(**of_checks))[:2] == (code, "watch")
+
+
+def test_a_checks_step_has_a_time_of_its_own_or_the_usual_one():
+    """Which that is, is not the graph's matter."""
+    for of_checks, timeout in (({}, None), ({"timeout_s": 90}, timedelta(seconds=90))):
+        assert compile_workflow(watching(**of_checks)).step("watch").timeout == timeout

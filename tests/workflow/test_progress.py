@@ -137,3 +137,35 @@ def test_every_graph_comes_to_an_end(data):
 
     assert now.outcome is not None
     assert not {step.state for step in state.values()} & {PENDING, RUNS}
+
+
+WATCHED = {
+    "v": 1,
+    "steps": [
+        {"name": "author", "kind": "author", "command": ["x"], "outputs": {"type": "object"}},
+        {"name": "propose", "kind": "pull_request", "needs": ["author"],
+         "when": "steps.author.outputs.worth == `true`"},
+        {"name": "watch", "kind": "checks", "needs": ["propose"]},
+        {"name": "tidy", "kind": "command", "command": ["x"], "needs": ["author"]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.contract("O12", "O08")
+def test_a_watch_takes_no_place_of_a_running_step():
+    """Waiting for others' checks keeps nothing else from running, and is waited for."""
+    graph = compile_workflow(WATCHED)
+    waiting = came(graph, author=DONE, propose=DONE, watch=RUNS)
+
+    assert after(graph, waiting).dispatch == ("tidy",)
+    assert after(graph, waiting | {"tidy": Came(DONE)}).outcome is None
+    assert after(graph, waiting | {"tidy": Came(FAILED)}).outcome is None  # it is waited for
+
+
+def test_without_a_request_there_is_nothing_to_watch():
+    """A step that was skipped has opened none, so the watch is skipped too."""
+    graph = compile_workflow(WATCHED)
+    now = after(graph, came(graph, author=DONE, tidy=DONE))
+
+    assert dict(now.end) == {"propose": StepState.SKIPPED, "watch": StepState.SKIPPED}
+    assert now.outcome is AttemptOutcome.DONE

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from workers.executors.base import Assignment, Capabilities, Happening, Outcome, Spawned, Wrote
-from workers.workspace.process import Command, run
+from app.domain.executor import COMMAND
+from workers.executors.base import Assignment, Capabilities, Happening, Outcome, Problem, Wrote
+from workers.executors.process import ProcessSession
+from workers.workspace.process import Command, Ended
 
 
 class CommandExecutor:
     """Runs the assignment's program as it stands; exit 0 is done."""
 
-    name = "command/v1"
+    name = COMMAND
     capabilities = Capabilities(cancel=True, resume=False)
 
-    def run(
-        self,
-        assignment: Assignment,
-        *,
-        on_event: Callable[[Happening], None],
-        stop: threading.Event,
-    ) -> Outcome:
-        """Run the program; its output and its start are events as they happen."""
+    def prepare(self, assignment: Assignment) -> ProcessSession:
+        """Nothing is missing until the program is looked for, by whoever starts it."""
         command = Command(
-            argv=assignment.argv,
-            cwd=assignment.tree,
-            env=assignment.environment,
-            deadline=assignment.deadline,
-            stall=assignment.stall,
-        )
-        ended = run(
-            command,
-            on_output=lambda chunk: on_event(Wrote(chunk)),
-            on_start=lambda pid: on_event(Spawned(pid)),
-            stop=stop,
-            marker=assignment.marker,
-        )
-        return Outcome(ended, is_done=ended.is_success)
+            assignment.argv, assignment.tree, assignment.environment,
+            assignment.deadline, assignment.stall,
+        )  # fmt: skip
+        reader = _AsItIs(" ".join(assignment.argv[:1]))
+        return ProcessSession(assignment.argv, command, assignment.marker, reader)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsItIs:
+    """Output that means nothing but itself."""
+
+    program: str
+
+    def hear(self, chunk: bytes) -> Iterable[Happening]:
+        return (Wrote(chunk),)
+
+    def close(self) -> Iterable[Happening]:
+        return ()
+
+    def judge(self, ended: Ended) -> Outcome:
+        if ended.is_success:
+            return Outcome(None)
+        how = f"signal {ended.signal}" if ended.signal else f"exit {ended.exit}"
+        return Outcome(Problem("command_failed", f"{self.program}: {how}"))

@@ -21,6 +21,7 @@ from app.store.schema import (
     repositories,
     results,
     settlements,
+    starts,
     steps,
     tasks,
     unknowns,
@@ -157,6 +158,21 @@ def observations_of(tx: Tx, seen: AttemptSeen) -> dict[str, Mapping[str, Json]]:
         ).scalar()
         if payload is not None:
             found[step.name] = cast("Mapping[str, Json]", parse(bytes(payload)))
+    return found
+
+
+def modes_of(tx: Tx, seen: AttemptSeen) -> dict[str, str]:
+    """Where the fence of each step that was started stands at its remote (PROTOCOL §7)."""
+    found = {}
+    for step in seen.steps:
+        mode = tx.execute(
+            select(starts.c.mode)
+            .where(starts.c.world_id == seen.world, starts.c.kind == step.kind)
+            .where(starts.c.activity_id == step.activity)
+            .order_by(starts.c.fence.desc()).limit(1)
+        ).scalar()  # fmt: skip
+        if mode is not None:
+            found[step.name] = str(mode)
     return found
 
 

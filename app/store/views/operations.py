@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import ARRAY, ColumnElement, Table, Text, any_, cast, func, literal, select
+from sqlalchemy import ARRAY, ColumnElement, Table, Text, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.domain.identity import ActivityId, ActivityKey, Kind, OperationId, WorldId
@@ -24,9 +24,13 @@ def operations_known(tx: Tx, named: Collection[OperationId]) -> dict[OperationId
         .correlate(bindings)
         .exists()
     )
+    # a table of their own, so that however many there are they are hashed and not searched
+    asked = func.unnest(cast(literal(list(named)), ARRAY(Text))).table_valued("operation_id")
+    asked = asked.render_derived()
     settled = _same(settlements) & (settlements.c.result_digest == results.c.digest)
     joined = (
-        bindings.join(activities, _same(activities))
+        asked.join(bindings, bindings.c.operation_id == asked.c.operation_id)
+        .join(activities, _same(activities))
         .outerjoin(results, _same(results))
         .outerjoin(ends, _same(ends))
         .outerjoin(settlements, settled)
@@ -38,7 +42,6 @@ def operations_known(tx: Tx, named: Collection[OperationId]) -> dict[OperationId
             results.c.outcome, ends.c.ended_at, clock.now() - settlements.c.settled_at, held,
         )
         .select_from(joined)
-        .where(bindings.c.operation_id == any_(cast(literal(list(named)), ARRAY(Text))))
     )  # fmt: skip
     return {
         OperationId(row[0]): Known(

@@ -6,3 +6,7 @@ alter table fencepost.starts
   alter column sha drop not null,
   -- a start names the mark that it stands on; without a mark there is nothing to name
   add constraint starts_sha_is_the_mark check ((sha is null) = (mode = 'database'));
+
+-- Payloads that were kept before anything was pushed; few, so that ordinary results pay nothing.
+alter table fencepost.payloads add column deposited boolean not null default false;
+create index payloads_deposited on fencepost.payloads (world_id, kind, activity_id) where deposited;

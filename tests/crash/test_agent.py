@@ -1,0 +1,106 @@
+"""A worker killed while it drives the real Codex: one request in the end, whatever the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from doubles.models import Fail, ModelServer, Run, Say
+from doubles.models.responses import Responses
+from fixtures.agents import KEY, binary
+from fixtures.role import Role, naming
+from fixtures.seen import Seen
+from fixtures.stack import Stack
+from fixtures.world import Attempt
+
+from app.domain.digest import stored
+from app.domain.work_order import Agent
+from app.events import Moment
+from app.kinds import author, pull_request
+
+AUTHOR = f"kind={author.NAME}"
+WINDOWS = [
+    (f"{Moment.SPAWNED} {AUTHOR}", "guarded under fence 2"),
+    (f"{Moment.EXITED} {AUTHOR}", "guarded under fence 2"),
+    (f"{Moment.COMMITTED} {AUTHOR}", "guarded under fence 2"),
+    (f"{Moment.PUSHED} {AUTHOR}", "result under fence 1"),
+    (f"{Moment.OPENED} kind={pull_request.NAME}", "result under fence 1"),
+]
+LONG = [pytest.mark.long]
+
+
+@pytest.fixture
+def model(stack: Stack) -> Iterator[ModelServer]:
+    """A model that changes the source and says so; the workers know where it is."""
+    script = [Run("echo 'y = 2' >> a.py"), Say("I added y.")]
+    with ModelServer(Responses(), script) as server:
+        stack.settings |= {
+            "FENCEPOST_CODEX": binary("codex"),
+            "FENCEPOST_OPENAI_BASE_URL": f"{server.url}/v1",
+            "FENCEPOST_OPENAI_API_KEY": KEY,
+        }
+        yield server
+
+
+def dispatched(stack: Stack) -> Attempt:
+    """An attempt for Codex."""
+    return stack.dispatch("", "grep -q y a.py", agent=Agent("codex", "Add y to a.py."))
+
+
+@pytest.mark.contract("M06", "M07", "E06", "E10", "O11")
+@pytest.mark.parametrize(
+    ("at", "then"),
+    [
+        pytest.param(at, then, marks=[] if number in (0, 3) else LONG, id=at.split()[0])
+        for number, (at, then) in enumerate(WINDOWS)
+    ],
+)
+def test_an_agent_is_begun_afresh_or_not_at_all(
+    stack: Stack, model: ModelServer, at: str, then: str,
+    killed_at: Callable[[Role], None], published_once: Callable[[Seen], None],
+) -> None:  # fmt: skip
+    """Before the push another agent runs from the beginning; after it none does."""
+    seen = stack.seen(dispatched(stack))
+    stack.start_dispatcher()
+    worker = stack.start_worker(at)
+
+    killed_at(worker)
+    stack.until(lambda: not naming(stack.home))
+    stack.build()
+
+    published_once(seen)
+    assert seen.chain[1] == then
+    finished = [one for one in model.asked if model.wire.told(one.body)]
+    begun = [one for one in model.asked if not model.wire.told(one.body)]
+    runs = 1 if then.endswith("1") else 2
+    assert len(finished) <= len(begun) <= runs
+    execution = stored(seen.observation() or b"{}")["execution"]
+    assert execution["usage"]["output_tokens"] == 40
+
+
+@pytest.mark.contract("T09")
+def test_a_model_that_comes_back_costs_no_attempt(
+    stack: Stack, model: ModelServer, published_once: Callable[[Seen], None]
+) -> None:
+    """A run that its model left is handed back, and another claim begins it anew."""
+    good, model.script = model.script, [Fail(429)]
+    seen = stack.seen(dispatched(stack))
+    stack.build()
+    stack.until(lambda: stack.roles[-1].says("model_limited"))
+    model.script = good
+
+    published_once(seen)
+    assert seen.chain[1].startswith("guarded")
+
+
+@pytest.mark.contract("T09", "E11")
+def test_a_model_that_refuses_fails_the_attempt(stack: Stack, model: ModelServer) -> None:
+    """What another try would not mend is the end, and says why."""
+    model.script = [Fail(401)]
+    seen = stack.seen(dispatched(stack))
+    stack.build()
+    stack.until(lambda: seen.is_over)
+
+    assert (seen.outcome, seen.requests, seen.starts()) == ("failed", [], 1)
+    (friction,) = stored(seen.observation() or b"{}")["frictions"]
+    assert friction["code"] == "model_unauthorized"
