@@ -29,7 +29,7 @@ class ForgeLimited(ProviderError):
 
     code = "forge_limited"
 
-    def __init__(self, message: str, wait: timedelta) -> None:
+    def __init__(self, message: str, wait: timedelta = timedelta(minutes=1)) -> None:
         super().__init__(message)
         self.wait = wait
 
