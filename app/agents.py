@@ -13,7 +13,7 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 #: Each name may be given as NAME_FILE instead where it holds a key.
 NAMES = (
-    "FENCEPOST_CODEX", "FENCEPOST_CODEX_MODEL",
+    "FENCEPOST_CODEX", "FENCEPOST_CODEX_MODEL", "FENCEPOST_CODEX_SANDBOX",
     "FENCEPOST_OPENAI_BASE_URL", "FENCEPOST_OPENAI_API_KEY", "FENCEPOST_OPENAI_API_KEY_FILE",
     "FENCEPOST_CLAUDE", "FENCEPOST_CLAUDE_MODEL",
     "FENCEPOST_ANTHROPIC_BASE_URL",
@@ -29,6 +29,7 @@ class Agent:
     model: str | None  #: None: the agent's own choice
     url: str | None  #: of the model's API; None: the vendor's own
     key: Secret | None  #: is handed to the agent's process and to nothing else
+    is_sandboxed: bool = True  #: by itself, where it can
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,15 @@ def _agent(environment: Mapping[str, str], agent: str, vendor: str, program: str
         model=environment.get(f"FENCEPOST_{agent}_MODEL") or None,
         url=_address(environment, f"FENCEPOST_{vendor}_BASE_URL"),
         key=late(environment, f"FENCEPOST_{vendor}_API_KEY"),
+        is_sandboxed=_is_on(environment, f"FENCEPOST_{agent}_SANDBOX"),
     )
+
+
+def _is_on(environment: Mapping[str, str], name: str) -> bool:
+    given = environment.get(name) or "on"
+    if given not in ("on", "off"):
+        raise SettingUnfit(f"{name} is neither on nor off: {given}", hint="write on, or off")
+    return given == "on"
 
 
 def _address(environment: Mapping[str, str], name: str) -> str | None:

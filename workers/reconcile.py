@@ -104,6 +104,7 @@ def look_without_ref(
         earlier_start=bool(earlier),
         attested=max(earlier, default=0) <= answered_for(decided, UNPUBLISHED),
         own_start=claim.fence in starts,
+        kept=bool(kept),
         abandoned=was_abandoned(decided, CLASH, LOST_PAYLOAD),
         stop=activity.stop,
         lease_live=not run.held.is_lost,

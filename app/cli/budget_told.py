@@ -9,7 +9,7 @@ from app.store.views.budget import BudgetSeen
 def tell_budget(seen: BudgetSeen) -> None:
     """Print what a person has to decide where something is used up, and what is not counted."""
     for dimension in seen.uncounted:
-        print(f"  {dimension} is bounded, and nothing that runs here reports it: it is not counted")
+        print(f"  {dimension} is bounded, and no attempt so far reports it: it is not counted")
     if not seen.used_up:
         return
     print(painted("  the budget is used up: ", "bold") + plain(", ".join(seen.used_up), 400))

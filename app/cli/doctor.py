@@ -10,6 +10,7 @@ import click
 
 from app import config
 from app.cli import (
+    doctor_agents,
     doctor_embedded,
     doctor_host,
     doctor_repository,
@@ -40,6 +41,7 @@ LOOKS: Mapping[str, Callable[[Settings], Iterable[Check]]] = {
     "checkouts": doctor_stack.checkouts,
     "separation": doctor_embedded.separation,
     "github": doctor_repository.account,
+    "agents": doctor_agents.installed,
 }
 #: What cannot be looked at without a home, and what not without servers either.
 INSIDE = {"secrets", "socket", "servers", "stack", "checkouts"}

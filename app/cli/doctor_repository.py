@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from app.cli.doctor_check import Check, fault, of_error, ok, tried, warning
 from app.config import Settings
 from app.domain.errors import FencepostError, ForgeRefused, PushRefused
+from app.domain.operation import Mode
 from app.github import probe
 from app.github.account import account_of
 from app.github.address import is_github
@@ -16,6 +17,7 @@ from app.repository.source import inspect
 _GRANT = "grant it to the token or the App: see docs/github.md"
 _REFS = "refs/fencepost/operations/"
 _FALLBACK = "refs/heads/fencepost/operations/"
+_CANDIDATES = "refs/heads/fencepost/"
 
 
 def examined(settings: Settings, url: str) -> Iterator[Check]:
@@ -67,20 +69,34 @@ def _refs(at: Repository) -> Iterator[Check]:
     except PushRefused as refused:
         yield from _without_custom_refs(at, refused)
     else:
-        yield ok("refs", f"{_REFS} can be written")
+        yield ok("refs", f"{_REFS} can be written (mode {Mode.REF})")
 
 
 def _without_custom_refs(at: Repository, refused: PushRefused) -> Iterator[Check]:
     try:
         probe.ref(at, _FALLBACK)
     except PushRefused:
+        yield from _without_marks(at, refused)
+    else:
+        yield warning(
+            "refs", "custom_refs_refused",
+            f"custom refs are refused (mode {Mode.BRANCH}): {refused.message}",
+            f"allow {_REFS}*; until then {_FALLBACK} is used, and seen by everybody",
+        )  # fmt: skip
+
+
+def _without_marks(at: Repository, refused: PushRefused) -> Iterator[Check]:
+    try:
+        probe.ref(at, _CANDIDATES)
+    except PushRefused:
         yield fault(
             "refs", "push_refused", f"neither custom refs nor branches: {refused.message}", _GRANT
         )
     else:
         yield warning(
-            "refs", "custom_refs_refused", f"custom refs are refused: {refused.message}",
-            f"allow {_REFS}*; until then {_FALLBACK} is used, and seen by everybody",
+            "refs", "marks_refused",
+            f"neither custom refs nor {_FALLBACK} (mode {Mode.DATABASE}): {refused.message}",
+            f"allow {_REFS}*; until then a run that is cut short is held for a person",
         )  # fmt: skip
 
 

@@ -67,6 +67,7 @@ def store_of(found: Logins) -> Iterator[Store]:
 def provided(settings: Settings) -> Iterator[Logins]:
     """The servers for a stack of one's own: those that one owns, else the embedded ones."""
     registry.check(settings.lease)  # here, before a role refuses it again and again
+    agents.read()
     if settings.database_url:
         check_redis(settings.redis_url)
         yield logins.of_owner(settings)

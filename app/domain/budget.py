@@ -34,6 +34,8 @@ class Tried:
     took: timedelta  #: from its dispatch to its end, or to now
     failed: Signature | None = None
     why: str = ""  #: what failed, in its own words
+    tokens: int | None = None  #: where its agent reports them; None is not zero
+    cost: int | None = None  #: millionths of a US dollar, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,17 @@ def budget_of(specification: Mapping[str, Json]) -> Budget:
 
 
 def exhausted(budget: Budget, tried: Sequence[Tried]) -> tuple[Exhausted, ...]:
-    """The dimensions with nothing left for another attempt; cost and tokens are not counted yet."""
+    """The dimensions with nothing left for another attempt; what is not reported counts as none."""
     return tuple(_exhausted(budget, tried))
 
 
-def uncounted(budget: Budget) -> tuple[Dimension, ...]:
-    """The dimensions that are bounded, and that no executor here reports."""
-    found = ((Dimension.COST, budget.cost), (Dimension.TOKENS, budget.tokens))
-    return tuple(dimension for dimension, bound in found if bound is not None)
+def uncounted(budget: Budget, tried: Sequence[Tried]) -> tuple[Dimension, ...]:
+    """The dimensions that are bounded, and that no attempt so far has reported."""
+    return tuple(
+        dimension
+        for dimension, bound, reported in _reported(budget, tried)
+        if bound is not None and not reported
+    )
 
 
 def told(tried: Sequence[Tried]) -> str:
@@ -90,12 +95,24 @@ def _exhausted(budget: Budget, tried: Sequence[Tried]) -> Iterator[Exhausted]:
         yield Exhausted(
             Dimension.WALL_TIME, f"{_seconds(took)} s of {_seconds(budget.wall_time)} s"
         )
+    for dimension, bound, reported in _reported(budget, tried):
+        if bound is not None and sum(reported) >= bound:
+            yield Exhausted(dimension, f"{sum(reported)} of {bound}")
     if budget.repeated_failures is not None:
         alike = Counter(one.failed for one in tried if one.failed is not None)
         for failed, times in alike.items():
             if times >= budget.repeated_failures:
                 what = f"{failed.failure} in step {failed.step}, {times} times: {failed.line}"
                 yield Exhausted(Dimension.REPEATED_FAILURES, what)
+
+
+def _reported(
+    budget: Budget, tried: Sequence[Tried]
+) -> Iterator[tuple[Dimension, int | None, list[int]]]:
+    """What agents report: its bound, and every report."""
+    costs, tokens = [one.cost for one in tried], [one.tokens for one in tried]
+    yield Dimension.COST, budget.cost, [cost for cost in costs if cost is not None]
+    yield Dimension.TOKENS, budget.tokens, [count for count in tokens if count is not None]
 
 
 def _count(said: Mapping[str, Json], name: str) -> int | None:

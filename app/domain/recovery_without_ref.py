@@ -67,6 +67,7 @@ class Situation:
     earlier_start: bool = False  #: a start row of any fence below mine
     attested: bool = False  #: a person vouches that those starts published nothing, nor will
     own_start: bool = False  #: mine
+    kept: bool = False  #: a payload that a branch may come to show; told to people, no more
     abandoned: bool = False  #: a person gave the work up over the branch in its way
     stop: Stop | None = None
     write_refused: bool = False  #: the database said ZF001 or ZF002
@@ -133,7 +134,7 @@ def _nothing_there(now: Situation) -> Permission:
     if now.own_start or (now.earlier_start and not now.attested):
         if not now.lease_live:  # 11
             return Leave("a start is on record, and this claim is over")
-        return Unknown(UNPUBLISHED, _WHY)  # 12, under a stop too
+        return Unknown(UNPUBLISHED, _MAYBE if now.kept else _NOT_YET)  # 12, under a stop too
     if now.stop is not None:  # 13
         return End()
     if now.tree_alive:  # 14
@@ -143,7 +144,14 @@ def _nothing_there(now: Situation) -> Permission:
     return Begin()  # 16
 
 
-_WHY = "work was started, its branch is not there, and no mark tells whether it was pushed"
+_MAYBE = (
+    "work was started and kept what its branch is to hold; the branch is not there, and nothing "
+    "tells whether it was pushed"
+)
+_NOT_YET = (
+    "work was started, and its branch is not there; no claim has kept what one would hold, and "
+    "without that none pushes"
+)
 
 
 def _rid_of_the_tree(now: Situation) -> Permission:

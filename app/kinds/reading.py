@@ -60,3 +60,15 @@ def integers(value: Mapping[str, Json], name: str) -> list[int]:
 def outputs_of(observation: Mapping[str, Json]) -> Mapping[str, Json]:
     """What a step wrote for the steps after it; nothing where it promised nothing."""
     return mapping(observation, "outputs") if "outputs" in observation else {}
+
+
+def usage_of(observation: Mapping[str, Json]) -> tuple[int | None, int | None]:
+    """Tokens and cost (millionths of a US dollar) that an agent reported; else None."""
+    execution = observation.get("execution")
+    used = execution.get("usage") if isinstance(execution, Mapping) else None
+    if not isinstance(used, Mapping):
+        return None, None
+    tokens = [used.get("input_tokens"), used.get("output_tokens")]
+    said = [one for one in tokens if type(one) is int]
+    cost = used.get("cost_microdollars")
+    return sum(said) if said else None, cost if type(cost) is int else None

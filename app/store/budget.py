@@ -10,10 +10,12 @@ from sqlalchemy import and_, func, select
 
 from app.domain.board import AttemptOutcome, StepState
 from app.domain.budget import Tried
-from app.domain.digest import Json, parse
+from app.domain.digest import Json, parse, stored
 from app.domain.failure import Signature, signature
 from app.domain.identity import WorldId
+from app.kinds import author
 from app.kinds.failure import signature_of
+from app.kinds.reading import usage_of
 from app.store import clock
 from app.store.engine import Tx
 from app.store.schema import attempts, payloads, results, steps, tasks
@@ -34,12 +36,15 @@ def tried(tx: Tx, world: WorldId, order_id: str) -> tuple[Tried, ...]:
         .where(tasks.c.world_id == world, tasks.c.work_order_id == order_id)
         .order_by(attempts.c.tick)
     ).all()  # fmt: skip
-    failures = dict(_failures(tx, world, order_id))
+    failures, used = dict(_failures(tx, world, order_id)), _used(tx, world, order_id)
     nothing: tuple[Signature | None, str] = (None, "")
     return tuple(
-        Tried(row.attempt_id, row.outcome, row.took, *failures.get(row.attempt_id, nothing))
+        Tried(
+            row.attempt_id, row.outcome, row.took, *failures.get(row.attempt_id, nothing),
+            *used.get(row.attempt_id, (None, None)),
+        )
         for row in rows
-    )
+    )  # fmt: skip
 
 
 def time_spent(tx: Tx, world: WorldId, order_id: str) -> timedelta:
@@ -50,6 +55,24 @@ def time_spent(tx: Tx, world: WorldId, order_id: str) -> timedelta:
         .where(tasks.c.world_id == world, tasks.c.work_order_id == order_id)
     ).scalar()  # fmt: skip
     return spent or timedelta(0)
+
+
+def _used(tx: Tx, world: WorldId, order_id: str) -> dict[str, tuple[int | None, int | None]]:
+    """Attempt → tokens and cost that its agent reported, of an attempt that asked one."""
+    rows = tx.execute(
+        select(steps.c.attempt_id, payloads.c.bytes)
+        .join(attempts, and_(attempts.c.world_id == steps.c.world_id,
+                             attempts.c.attempt_id == steps.c.attempt_id))
+        .join(tasks, _of_task)
+        .join(results, and_(results.c.world_id == steps.c.world_id,
+                            results.c.kind == steps.c.kind,
+                            results.c.activity_id == steps.c.activity_id))
+        .join(payloads, and_(payloads.c.world_id == results.c.world_id,
+                             payloads.c.digest == results.c.digest))
+        .where(tasks.c.world_id == world, tasks.c.work_order_id == order_id)
+        .where(steps.c.kind == author.NAME)
+    )  # fmt: skip
+    return {row.attempt_id: usage_of(stored(bytes(row.bytes))) for row in rows}
 
 
 def _failures(

@@ -39,6 +39,6 @@ def test_a_used_up_budget_is_a_persons_question(up: Fencepost, tmp_path: Path) -
         assert "the budget is used up: attempts (1 of 1)" in told
         assert f"tried {attempt}, failed: author: command_failed: sh: exit 1" in told
         assert f"work-orders revise {order} FILE" in told
-        assert "cost is bounded, and nothing that runs here reports it" in told
+        assert "cost is bounded, and no attempt so far reports it" in told
     seen = up("tasks", "show", task, "--json").value["budget"]
     assert seen["used_up"] == ["attempts (1 of 1)"]

@@ -124,9 +124,13 @@ def test_doctor_names_the_permission_that_is_missing(
 def test_doctor_finds_the_rules_that_a_push_would_meet(
     own: Fencepost, github: GitHub, told: dict[str, str]
 ) -> None:
-    """A rule on our branches is a fault; one on custom refs is not, as branches stand in."""
+    """A rule on our branches is a fault; one on marks is not: there is a mode without them."""
     github.door.add_rule(NAME, "refs/fencepost/*")
     assert doctor(own, github, told)[1]["refs"] == "custom_refs_refused"
+    github.door.add_rule(NAME, "refs/heads/fencepost/operations/*")
+    before = github.door.refs(NAME)
+    assert doctor(own, github, told)[1]["refs"] == "marks_refused"
+    assert github.door.refs(NAME) == before
     github.door.add_rule(NAME, "refs/heads/fencepost/*")
 
     said, found = doctor(own, github, told)

@@ -49,7 +49,7 @@ def test_every_executor_has_a_stand() -> None:
     assert set(STANDS) == set(EXECUTORS)
 
 
-@pytest.mark.contract("O09", "L11")
+@pytest.mark.contract("O09")
 def test_files_and_commands_reach_the_checkout(stand: Stand) -> None:
     """What it is asked for happens in the tree, and it says that it is done."""
     ran = stand.run(Run("echo second >> a.txt"), Write("src/b.txt", "b\n"), Say("All of it."))
@@ -126,6 +126,16 @@ def test_each_failure_of_a_model_has_its_class(agent: Stand, answer: Fail | Cut,
 
     assert ran.code == code
     assert agent.left() == []
+
+
+@pytest.mark.contract("E09")
+def test_a_key_that_comes_back_is_hidden(agent: Stand) -> None:
+    """A model that repeats the key which it refuses writes it into nothing that is kept."""
+    ran = agent.run(Fail(401, f"incorrect key {KEY} given"))
+
+    assert ran.code == "model_unauthorized"
+    assert "incorrect key ***" in str(ran.outcome.problem)
+    assert KEY not in repr(ran)
 
 
 def test_a_command_that_fails_is_not_done(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -64,8 +65,23 @@ def test_different_failures_are_not_repeated_ones() -> None:
 
 def test_what_is_bounded_and_not_reported_is_named() -> None:
     """People are not left to believe that it is watched."""
-    assert uncounted(Budget(cost=5, tokens=7)) == (Dimension.COST, Dimension.TOKENS)
-    assert uncounted(Budget(attempts=1)) == ()
+    silent = tried(MISSING)
+    speaking = [replace(silent[0], tokens=0)]
+
+    assert uncounted(Budget(cost=5, tokens=7), silent) == (Dimension.COST, Dimension.TOKENS)
+    assert uncounted(Budget(cost=5, tokens=7), speaking) == (Dimension.COST,)
+    assert uncounted(Budget(attempts=1), silent) == ()
+
+
+@pytest.mark.contract("T11")
+def test_what_agents_report_is_counted_over_all_attempts() -> None:
+    """Tokens and cost add up; an attempt that reports none adds none."""
+    first, second, third = tried(MISSING, OTHER, None)
+    some = [replace(first, tokens=70, cost=9), second, replace(third, tokens=30)]
+
+    assert [str(one) for one in exhausted(Budget(tokens=100), some)] == ["tokens (100 of 100)"]
+    assert [str(one) for one in exhausted(Budget(cost=9), some)] == ["cost (9 of 9)"]
+    assert exhausted(Budget(tokens=101, cost=10), some) == ()
 
 
 def test_a_budget_is_read_from_the_canonical_form() -> None:

@@ -129,9 +129,10 @@ def test_row_11_a_claim_that_is_over_leaves_its_start_to_the_next():
 )
 def test_row_12_no_branch_after_a_start_is_unknown_under_a_stop_too(facts, stop):
     """A push may still be under way, or its branch was merged and deleted."""
-    verdict = decide(now(NoBranch(), stop=stop, tree_alive=True, **facts))
+    for kept in (False, True):
+        verdict = decide(now(NoBranch(), stop=stop, tree_alive=True, kept=kept, **facts))
 
-    assert (type(verdict), verdict.code) == (Unknown, UNPUBLISHED)
+        assert (type(verdict), verdict.code) == (Unknown, UNPUBLISHED)
 
 
 @pytest.mark.parametrize("stop", list(Stop))
@@ -174,8 +175,8 @@ def test_nothing_begins_in_any_other_situation():
 
             if isinstance(verdict, Begin):
                 assert (branch, stop, result) == (NoBranch(), None, None)
-                assert not (facts["own_start"] or facts["marked_start"] or facts["write_refused"])
+                assert not any(facts[one] for one in ("own_start", "marked_start", "write_refused"))
                 assert facts["attested"] or not facts["earlier_start"]
             if isinstance(verdict, End):
                 assert stop is not None
-                assert not (facts["own_start"] and branch == NoBranch())
+                assert branch != NoBranch() or not facts["own_start"]

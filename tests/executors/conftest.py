@@ -16,12 +16,15 @@ Program = Callable[..., str]
 def program(tmp_path: Path) -> Program:
     """Make a program: it names a version and its options, else prints these lines and exits."""
 
-    def make(*lines: object, version: str = "0.171.5", knows: str = "", code: int = 0) -> str:
+    def make(
+        *lines: object, version: str = "0.171.5", knows: str = "", code: int = 0, sandbox: int = 0
+    ) -> str:
         file = tmp_path / "program"
         printed = [line if isinstance(line, str) else json.dumps(line) for line in lines]
         said = "\n".join(f"printf '%s\\n' {shlex.quote(line)}" for line in printed)
         file.write_text(
-            f"#!/bin/sh\ncase \"$*\" in *--version*) echo 'program {version}'; exit 0;;\n"
+            f"#!/bin/sh\n[ $1 = sandbox ] && exit {sandbox}\n"
+            f"case \"$*\" in *--version*) echo 'program {version}'; exit 0;;\n"
             f"*--help*) echo {shlex.quote(knows)}; exit 0;; esac\n{said}\nexit {code}\n"
         )
         file.chmod(0o755)

@@ -22,7 +22,7 @@ from workers.executors.registry import EXECUTORS, executor
 
 COMPLETED = {"type": "turn.completed", "usage": {"input_tokens": 7}}
 RESULT = {"type": "result", "subtype": "success", "is_error": False}
-CODEX_KNOWS = "--json --skip-git-repo-check --ephemeral"
+CODEX_KNOWS = "--json --skip-git-repo-check --ephemeral --ignore-rules"
 
 Said = Callable[..., Ran]
 
@@ -138,6 +138,16 @@ def test_what_is_too_large_is_cut(codex_says: Said) -> None:
     assert len(words["text"]) <= 4_001
 
 
+@pytest.mark.contract("E05")
+def test_a_flood_of_events_is_cut(codex_says: Said) -> None:
+    """A stream without end fills no journal; its last word counts all the same."""
+    ran = codex_says(*[{"type": "flood"}] * 6_000, COMPLETED)
+
+    assert ran.outcome.problem is None
+    assert len(ran.values("step")) == 5_001
+    assert ran.values("step")[-1]["text"] == "1001 events more than 5000 are left out"
+
+
 def test_a_quota_that_is_used_up_is_not_tried_again(codex_says: Said) -> None:
     """Nor is what Codex says in words alone taken for something that passes."""
     failed = {"type": "turn.failed", "error": {"message": "Quota exceeded. Check your plan."}}
@@ -158,6 +168,15 @@ def test_what_is_missing_is_named(name: str, program: Program, tmp_path: Path) -
         executor(name, keyless).prepare(Stand(name, tmp_path / "b")._assignment((), 1, None))
 
 
+def test_a_prompt_that_no_argument_holds_is_refused(program: Program, tmp_path: Path) -> None:
+    """It says what to do instead; the kernel would only say that it cannot run it."""
+    stand = Stand("codex/v1", tmp_path / "stand")
+    long = replace(stand._assignment((), 1, None), prompt="ü" * 70_000)
+
+    with pytest.raises(AgentUnfit, match="140,000 bytes"):
+        executor("codex/v1", codex("http://127.0.0.1:1", program())).prepare(long)
+
+
 def test_another_version_is_probed_and_warned_about(codex_says: Said) -> None:
     """What was not tested is tried if it knows what it will be told, and that is said."""
     ran = codex_says(COMPLETED, version="1.0.0", knows=CODEX_KNOWS)
@@ -171,6 +190,12 @@ def test_a_version_that_knows_less_is_refused(codex_says: Said) -> None:
     """What it lacks is named."""
     with pytest.raises(AgentUnfit, match="does not know --ephemeral"):
         codex_says(COMPLETED, version="0.1.0", knows=CODEX_KNOWS.replace("--ephemeral", ""))
+
+
+def test_a_sandbox_that_does_not_hold_is_not_relied_upon(codex_says: Said) -> None:
+    """Every command would fail in it, and Codex would call that well."""
+    with pytest.raises(AgentUnfit, match="does not hold here: exit 7"):
+        codex_says(COMPLETED, sandbox=7)
 
 
 @pytest.mark.contract("T10")

@@ -144,16 +144,19 @@ def test_where_custom_refs_are_refused_the_chain_is_a_branch(site: Site) -> None
     assert not site.door.refs(NAME, "refs/fencepost/")
 
 
-def test_where_both_are_refused_nothing_runs(site: Site) -> None:
-    """Without a mark there is no start; a person is asked."""
+@pytest.mark.contract("L4")
+def test_where_every_push_is_refused_the_refusal_is_the_observation(site: Site) -> None:
+    """No mark and no branch: the one push says so, and nothing runs again (PROTOCOL §7)."""
     site.door.add_rule(NAME, "refs/fencepost/*")
     site.door.add_rule(NAME, "refs/heads/fencepost/*")
     seen = site.dispatch(site.change())
     site.stack.build()
 
-    site.stack.until(lambda: seen.unknown(author.NAME))
+    site.stack.until(lambda: seen.is_over)
 
-    assert (seen.starts(), site.stack.count("author")) == (0, 0)
+    assert (seen.outcome, site.door.pulls(NAME)) == ("failed", [])
+    assert "publication_refused" in str(seen.observation())
+    assert site.stack.count("author") == 1
 
 
 @pytest.mark.contract("O08")

@@ -70,6 +70,16 @@ def test_the_tree_keeps_its_contracts(copy: Path) -> None:
             "only the client of GitHub knows PyGithub",
         ),
         (
+            "workers/executors/intruder.py",
+            "import app.transitions.approve",
+            "an executor holds no authority",
+        ),
+        (
+            "workers/executors/intruder.py",
+            "import workers.forges",
+            "an executor holds no authority",
+        ),
+        (
             "app/domain/intruder.py",
             "import redis",
             "the domain uses only the standard library",

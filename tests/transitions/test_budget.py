@@ -158,11 +158,30 @@ def test_no_claim_starts_anything_once_the_time_is_used_up(
         assert activities.get(tx, key).stop is Stop.CLOSE_ONLY
 
 
-def fail(control: Store, worker: Store, attempt: Attempt, output: str) -> None:
+@pytest.mark.contract("T11", "E11")
+def test_what_agents_report_is_used_up(control: Store, worker: Store) -> None:
+    """Tokens and cost of all attempts count; a report that is missing counts as none."""
+    first = a_bounded_attempt(control, budget=Budget(tokens=100, cost=1_000_000))
+    usage: dict[str, Json] = {"input_tokens": 60, "output_tokens": 10, "cost_microdollars": None}
+    fail(control, worker, first, "error: x", usage)
+    second = again(control, first)
+    fail(control, worker, second, "error: y")
+    third = again(control, second)
+    fail(control, worker, third, "error: z", usage)
+
+    with refused(control, first.world, errors.BudgetExhausted, "budget_exhausted") as refusal:
+        again(control, third)
+    assert "its budget: tokens (140 of 100);" in refusal.value.message
+
+
+def fail(
+    control: Store, worker: Store, attempt: Attempt, output: str,
+    usage: dict[str, Json] | None = None,
+) -> None:  # fmt: skip
     """Carry the attempt's author out as a command that failed with this output."""
     value: dict[str, Json] = {
         "v": 1, "outcome": "failed", "sandbox": {}, "checks": [], "commits": [],
-        "execution": {"ran": True, "exit": 1, "output": output},
+        "execution": {"ran": True, "exit": 1, "output": output, "usage": usage},
         "frictions": [{"code": "command_failed", "detail": "true: exit 1"}],
     }  # fmt: skip
     catch_up(control, attempt.world)

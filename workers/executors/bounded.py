@@ -9,7 +9,7 @@ from app.domain.digest import Json, text
 LONGEST = 4_000  #: signs of one text
 _MOST = 50  #: items of a list or an object
 _DEEPEST = 6
-_LARGEST = 64 * 1024  #: bytes of a whole value
+_LARGEST = 16 * 1024  #: bytes of a whole value
 
 
 def words(value: object, longest: int = LONGEST) -> str:

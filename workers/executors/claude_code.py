@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 
 from app.agents import Agent
-from app.domain.event import EventType
 from app.domain.executor import CLAUDE_CODE
 from workers.executors import program
-from workers.executors.base import Assignment, Capabilities, Noted
+from workers.executors.base import Assignment, Capabilities
 from workers.executors.claude_stream import ClaudeStream
 from workers.executors.process import ProcessSession
 from workers.executors.program import Tested
@@ -45,6 +44,7 @@ class ClaudeCodeExecutor:
     def prepare(self, assignment: Assignment) -> ProcessSession:
         """Find the program; its settings are its arguments, and none of the repository's own."""
         found = program.find(self._agent.program, "FENCEPOST_CLAUDE", _TESTED)
+        prompt = program.asked(assignment.prompt)
         key = program.key_of(self._agent.key, "FENCEPOST_ANTHROPIC_API_KEY")
         home = assignment.scratch / "home" / ".claude"
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -59,17 +59,12 @@ class ClaudeCodeExecutor:
             "/bin/sh", "-c", _BY_PIPE, os.path.realpath(found.path),
             "--print", "--output-format", "stream-json", "--verbose", "--allowed-tools", _TOOLS,
             "--setting-sources", "user", "--strict-mcp-config",
-            "--no-session-persistence", *model, "--", assignment.prompt or "",
+            "--no-session-persistence", *model, "--", prompt,
         )  # fmt: skip
         command = Command(
             argv, assignment.tree, {**assignment.environment, **private},
             assignment.deadline, assignment.stall,
         )  # fmt: skip
-        warned = [] if found.warning is None else [_warning(found.warning)]
-        shown = ("claude", "--print", assignment.prompt or "")
-        reader = ClaudeStream(assignment.tree)
-        return ProcessSession(shown, command, assignment.marker, reader, tuple(warned))
-
-
-def _warning(words: str) -> Noted:
-    return Noted(EventType.STEP, {"step": "warning", "text": words})
+        shown = ("claude", "--print", prompt)
+        reader = ClaudeStream(assignment.tree, key)
+        return ProcessSession(shown, command, assignment.marker, reader, found.notes, key)

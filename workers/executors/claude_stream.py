@@ -20,9 +20,9 @@ _MOST_OPEN = 200  #: calls of tools whose answers are waited for
 class ClaudeStream:
     """Reads the lines of `claude --print --output-format stream-json`."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, secret: str) -> None:
         self._tree = tree
-        self._lines = Lines()
+        self._lines = Lines(secret)
         self._result: dict[str, Any] | None = None
         self._said = ""  #: the last words that were on the other stream
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}  #: id → tool, what it was given

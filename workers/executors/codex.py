@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 from app.agents import Agent
-from app.domain.event import EventType
 from app.domain.executor import CODEX
-from workers.executors import program
-from workers.executors.base import Assignment, Capabilities, Noted
+from workers.executors import codex_sandbox, program
+from workers.executors.base import Assignment, Capabilities
 from workers.executors.codex_stream import CodexStream
 from workers.executors.process import ProcessSession
 from workers.executors.program import Tested
@@ -18,7 +17,7 @@ from workers.workspace.process import Command
 
 _TESTED = Tested(
     least=(0, 171, 0), below=(0, 172, 0), help=("exec", "--help"),
-    options=("--json", "--skip-git-repo-check", "--ephemeral"),
+    options=("--json", "--skip-git-repo-check", "--ephemeral", "--ignore-rules"),
 )  # fmt: skip
 _KEY = "OPENAI_API_KEY"  #: in the agent's environment; what it runs does not get it
 _URL = "https://api.openai.com/v1"
@@ -36,23 +35,25 @@ class CodexExecutor:
     def prepare(self, assignment: Assignment) -> ProcessSession:
         """Find the program, and write its settings where only this run reads them."""
         found = program.find(self._agent.program, "FENCEPOST_CODEX", _TESTED)
+        if self._agent.is_sandboxed:
+            codex_sandbox.prove(found.path)
+        prompt = program.asked(assignment.prompt)
         key = program.key_of(self._agent.key, "FENCEPOST_OPENAI_API_KEY")
         home = assignment.scratch / "home" / ".codex"
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         (home / "config.toml").write_text(_settings(self._agent, assignment.tree))
         argv = (
             os.path.realpath(found.path), "exec", "--json", "--ephemeral", "--ignore-rules",
-            "--skip-git-repo-check", "-C", str(assignment.tree), "--", assignment.prompt or "",
+            "--skip-git-repo-check", "-C", str(assignment.tree), "--", prompt,
         )  # fmt: skip
         private = {"CODEX_HOME": str(home), _KEY: key}
         command = Command(
             argv, assignment.tree, {**assignment.environment, **private},
             assignment.deadline, assignment.stall,
         )  # fmt: skip
-        warned = [] if found.warning is None else [_warning(found.warning)]
-        shown = ("codex", "exec", assignment.prompt or "")
-        reader = CodexStream(assignment.tree)
-        return ProcessSession(shown, command, assignment.marker, reader, tuple(warned))
+        shown = ("codex", "exec", prompt)
+        reader = CodexStream(assignment.tree, key)
+        return ProcessSession(shown, command, assignment.marker, reader, found.notes, key)
 
 
 def _settings(agent: Agent, tree: Path) -> str:
@@ -62,17 +63,18 @@ def _settings(agent: Agent, tree: Path) -> str:
     no network, and is given none of the agent's own variables.
     """
     model = "" if agent.model is None else f"model = {json.dumps(agent.model)}\n"
+    mode = "workspace-write" if agent.is_sandboxed else "danger-full-access"
+    allowed = "\n".join(f"{name} = {value}" for name, value in codex_sandbox.SETTINGS.items())
     return f"""{model}model_provider = "fencepost"
 approval_policy = "never"
-sandbox_mode = "workspace-write"
+sandbox_mode = "{mode}"
 check_for_update_on_startup = false
 [analytics]
 enabled = false
 [features]
 plugins = false
 [sandbox_workspace_write]
-exclude_slash_tmp = true
-network_access = false
+{allowed}
 [model_providers.fencepost]
 name = "fencepost"
 base_url = {json.dumps(agent.url or _URL)}
@@ -85,7 +87,3 @@ trust_level = "untrusted"
 [shell_environment_policy]
 exclude = ["*KEY*", "*TOKEN*", "*SECRET*"]
 """
-
-
-def _warning(words: str) -> Noted:
-    return Noted(EventType.STEP, {"step": "warning", "text": words})

@@ -22,9 +22,9 @@ _FINISHED = ("completed", "failed", "declined")
 class CodexStream:
     """Reads the lines of `codex exec --json`."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, secret: str) -> None:
         self._tree = tree
-        self._lines = Lines()
+        self._lines = Lines(secret)
         self._is_complete = False  #: the last word was that the turn is completed
         self._failed: str | None = None  #: the last word was that it failed, and this is why
         self._said = ""  #: the last words that were on the other stream

@@ -13,9 +13,13 @@ Line: TypeAlias = dict[str, Any] | bytes
 
 
 class Lines:
-    """Takes output of any form in bounded memory; gives objects, and what is none as it is."""
+    """Takes output of any form in bounded memory; gives objects, and what is none as it is.
 
-    def __init__(self) -> None:
+    A secret is left out wherever it stands: models are known to repeat the key that they refuse.
+    """
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret.encode()
         self._held = bytearray()
         self._is_too_long = False
 
@@ -35,7 +39,7 @@ class Lines:
         if was_too_long:
             yield b"(a line of more than 4 MiB)\n"
         elif line.strip():
-            yield from _parts(line)
+            yield from _parts(line.replace(self._secret, b"***") if self._secret else line)
 
     def _keep(self, part: bytes) -> None:
         self._is_too_long = self._is_too_long or len(self._held) + len(part) > _LONGEST

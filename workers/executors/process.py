@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from app.domain.event import EventType
 from workers.executors.base import Happening, Noted, Outcome, Problem, Spawned
+from workers.workspace.output import OutputTail
 from workers.workspace.process import Command, Ended, run
 
 #: How the supervisor says that a run ended other than by itself → the failure's code.
@@ -17,6 +19,9 @@ CAUSES = {
     "deadline": "deadline_exceeded",
     "stalled": "stalled",
 }
+
+
+_MOST_NOTES = 5_000  #: events that one run may add to its attempt
 
 
 class Reader(Protocol):
@@ -41,23 +46,33 @@ class ProcessSession:
     marker: Mapping[str, str]
     reader: Reader
     before: tuple[Noted, ...] = ()  #: what is to be said first
+    secret: str = field(default="", repr=False)  #: what no output may hold
 
     def run(self, *, on_event: Callable[[Happening], None], stop: threading.Event) -> Ended:
         """Run the program; its start and what it writes are events as they happen."""
         for note in self.before:
             on_event(note)
+        told = 0
 
-        def heard(chunk: bytes) -> None:
-            for one in self.reader.hear(chunk):
-                on_event(one)
+        def tell(happenings: Iterable[Happening]) -> None:
+            nonlocal told
+            for one in happenings:
+                told += isinstance(one, Noted)
+                if told <= _MOST_NOTES or not isinstance(one, Noted):
+                    on_event(one)
 
         ended = run(
-            self.command, on_output=heard, on_start=lambda pid: on_event(Spawned(pid)), stop=stop,
+            self.command,
+            on_output=lambda chunk: tell(self.reader.hear(chunk)),
+            on_start=lambda pid: on_event(Spawned(pid)),
+            stop=stop,
             marker=self.marker,
-        )  # fmt: skip
-        for one in self.reader.close():
-            on_event(one)
-        return ended
+        )
+        tell(self.reader.close())
+        if told > _MOST_NOTES:
+            words = f"{told - _MOST_NOTES} events more than {_MOST_NOTES} are left out"
+            on_event(Noted(EventType.STEP, {"step": "warning", "text": words}))
+        return replace(ended, output=_without(self.secret, ended.output))
 
     def collect(self, ended: Ended) -> Outcome:
         """Judge by the cause that ended it first: a last word that came in time saves nothing."""
@@ -67,3 +82,11 @@ class ProcessSession:
         code = CAUSES.get(ended.cause, "command_failed")
         how = code.replace("_", " ") if ended.cause in CAUSES else ended.cause
         return Outcome(Problem(code, f"{' '.join(self.shown[:1])}: {how}"), outcome.usage)
+
+
+def _without(secret: str, output: OutputTail) -> OutputTail:
+    """The same end of an output; the digest stays that of every byte that came."""
+    if not secret:
+        return output
+    hidden = output.tail.replace(secret.encode(), b"***")
+    return replace(output, tail=hidden)

@@ -13,9 +13,12 @@ from pathlib import Path
 
 from app.config import Secret
 from app.domain.agent import AgentKeyMissing, AgentMissing, AgentUnfit
+from app.domain.event import EventType
+from workers.executors.base import Noted
 
 _PATIENCE = 60  #: seconds; the first run of a program of 400 MB on a cold disk takes some
 _ENVIRONMENT = {"PATH": os.defpath, "HOME": os.devnull}  #: for who only says what it is
+_LONGEST = 120_000  #: bytes of one argument; Linux takes 128 KiB
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -35,7 +38,7 @@ class Program:
 
     path: str
     version: str
-    warning: str | None  #: it is not a version that was tested
+    notes: tuple[Noted, ...] = ()  #: it is not a version that was tested
 
 
 def find(name: str, setting: str, tested: Tested) -> Program:
@@ -52,9 +55,21 @@ def find(name: str, setting: str, tested: Tested) -> Program:
     version = _version(path, stat.st_mtime_ns, stat.st_size)
     numbers = tuple(map(int, version.split(".")))
     if tested.least <= numbers < tested.below:
-        return Program(path, version, None)
+        return Program(path, version)
     _probe(path, version, tested)
-    return Program(path, version, f"{name} {version} is not a version that was tested")
+    words = f"{name} {version} is not a version that was tested"
+    return Program(path, version, (Noted(EventType.STEP, {"step": "warning", "text": words}),))
+
+
+def asked(prompt: str | None) -> str:
+    """The prompt as an argument; one that is too long for that is AgentUnfit."""
+    words = prompt or ""
+    if (size := len(words.encode())) > _LONGEST:
+        raise AgentUnfit(
+            f"the prompt has {size:,} bytes; {_LONGEST:,} are possible",
+            hint="put it into a file of the repository, and name that file in the prompt",
+        )
+    return words
 
 
 def key_of(key: Secret | None, setting: str) -> str:

@@ -29,7 +29,7 @@ class BudgetSeen:
     work_order: str
     used_up: tuple[str, ...]  #: with one of these there is no further attempt: a person decides
     tried: tuple[TriedSeen, ...]  #: oldest first
-    uncounted: tuple[str, ...]  #: bounded, and reported by nothing that runs here
+    uncounted: tuple[str, ...]  #: bounded, and reported by no attempt so far
 
 
 def budget_seen(tx: Tx, world: str, order: str) -> BudgetSeen:
@@ -40,7 +40,7 @@ def budget_seen(tx: Tx, world: str, order: str) -> BudgetSeen:
         order,
         tuple(str(one) for one in exhausted(bounds, all_tried)),
         tuple(_seen(one) for one in all_tried),
-        tuple(uncounted(bounds)),
+        tuple(uncounted(bounds, all_tried)),
     )
 
 
