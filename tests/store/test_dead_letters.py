@@ -41,7 +41,8 @@ from app.transitions.deliver import deliver
 from app.transitions.dismiss import dismiss
 from app.transitions.release import release
 from app.transitions.start import start
-from workers.road import NO_START_LEFT, Road
+from workers.concluding import NO_START_LEFT
+from workers.road import Road
 
 KEY = ActivityKey(WorldId("w"), Kind("missions.author"), ActivityId("a" * 64))
 OF_MESSAGES = sorted(set(LetterCause) - OF_ACTIVITIES)
