@@ -101,6 +101,7 @@ class KindOf:
     limits: Limits
     stage: Callable[[World, Staging], Fact]  #: every fact of a result, the marker last
     decide: Callable[[World, Fact], list[Decision]]  #: from the marker, inside the tick (A06)
+    few: int | None = None  #: of it at once in all workers, unless somebody has set another limit
     only_looks: bool = False  #: a claim of it changes nothing outside; nothing is to be reconciled
 
 

@@ -53,4 +53,5 @@ def decide(world: World, marker: Fact) -> list[Decision]:
     return [StepEnded(attempt, step, STEP_ENDS[outcome], outcome)]
 
 
-PULL_REQUEST = KindOf(NAME, DISPATCH, MARKER, LIMITS, stage, decide)
+#: A forge that is slow or limits us holds few slots, and no other queue waits for it (G04).
+PULL_REQUEST = KindOf(NAME, DISPATCH, MARKER, LIMITS, stage, decide, few=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +14,7 @@ from app.domain.board import StepState
 from app.domain.bounds import NOT_AT_WORK
 from app.domain.identity import Kind, WorldId
 from app.domain.window import Bounds, Load, window
+from app.kinds.registry import KINDS
 from app.store.engine import Tx
 from app.store.schema import claims, limits, principals, steps, unknowns
 
@@ -47,20 +48,21 @@ class Limits:
     decisions: Mapping[tuple[What, Kind | None, WorldId | None], Decision]
 
     def running(self, queue: Kind | None) -> int | None:
-        """How many activities may run at once, of a queue or of all; None: no limit."""
+        """How many activities may run at once, of a queue or of all; None: no limit.
+
+        Nothing decided: as few as the kind is content with.
+        """
+        if queue is not None and (What.RUNNING, queue, None) not in self.decisions:
+            return KINDS[queue].few
         return self._value(What.RUNNING, queue)
 
     def window(self, queue: Kind) -> int | None:
         """The window of a queue; None: the usual one."""
         return self._value(What.WINDOW, queue)
 
-    @property
-    def is_any_on_running(self) -> bool:
-        """Whether anybody has to count what runs."""
-        return any(
-            what is What.RUNNING and one.value is not None
-            for (what, *_), one in self.decisions.items()
-        )
+    def is_any_on_running(self, queues: Iterable[Kind]) -> bool:
+        """Whether anybody has to count what runs, to know what these may send."""
+        return any(self.running(one) is not None for one in (None, *queues))
 
     def left(self, loads: Mapping[Kind, Load]) -> int | None:
         """How many more activities all queues together may let run; None: no limit."""

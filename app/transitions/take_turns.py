@@ -30,7 +30,7 @@ def take_turns(store: Store, depths: Mapping[Kind, int], slots: int) -> list[Del
     with store.begin() as tx:
         outbox.lock(tx)
         decided = limits.current(tx)
-        loads = outbox.loads(tx, depths, running=decided.is_any_on_running)
+        loads = outbox.loads(tx, depths, running=decided.is_any_on_running(waiting))
         left = decided.left(loads)
         for kind in waiting:
             still = None if left is None else left - len(taken)

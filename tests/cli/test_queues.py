@@ -20,7 +20,7 @@ from app.broker.redis import Broker, worker_role
 from app.broker.topology import celery_app
 from app.dispatcher import relay
 from app.embedded.servers import Addresses
-from app.kinds import author, command, pull_request
+from app.kinds import author, checks, command, pull_request
 from app.store import dead_letters
 from app.store.engine import Store
 from app.transitions.take_turns import take_turns
@@ -82,6 +82,7 @@ def test_every_number_is_the_truth(
         author.NAME: ["open", 36, 64, 64, 1, 0, 72, 0, 0],
         command.NAME: ["open", 0, 5, 5, 0, 1, 72, 0, 0],
         pull_request.NAME: ["open", 0, 0, 0, 0, 0, 72, 0, 0],
+        checks.NAME: ["open", 0, 0, 0, 0, 0, 72, 0, 0],
     }
     assert valkey.llen(author.NAME) == 64
     assert 3600 <= queues[author.NAME]["oldest"] < 3700

@@ -19,7 +19,7 @@ from fixtures.world import (
 
 from app.domain.errors import BadInput, NotFound, ReasonMissing, WorldFull
 from app.domain.identity import Kind, WorldId
-from app.kinds import author, command
+from app.kinds import author, command, pull_request
 from app.store import limits
 from app.store.engine import Store
 from app.store.limits import What
@@ -42,6 +42,19 @@ def test_a_limit_counts_what_runs_and_what_is_out(store: Store, worker_store: St
     limit(store, What.RUNNING, 2, LOCAL, WHY, queue=author.NAME)
 
     assert [len(take_turns(store, {}, 0)) for _ in range(2)] == [1, 0]
+
+
+@pytest.mark.contract("G04")
+def test_requests_to_a_forge_have_few_slots_unless_somebody_decides(
+    store: Store, database: Database
+) -> None:
+    """A forge that answers slowly keeps no worker from anything else."""
+    a_backlog(database, a_world(store), 20, kind=pull_request.NAME)
+
+    usual = len(take_turns(store, {}, 100))
+    limit(store, What.RUNNING, None, LOCAL, WHY, queue=pull_request.NAME)
+
+    assert (usual, len(take_turns(store, {}, 100))) == (8, 12)
 
 
 def test_a_limit_on_all_holds_over_the_queues(store: Store, database: Database) -> None:
