@@ -6,7 +6,6 @@ What holds a password may be in a file instead, which NAME_FILE names.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -41,7 +40,14 @@ class Secret:
     value: str | None = field(default=None, repr=False)
     file: str | None = None
 
-    def read(self) -> str:
+    def word(self) -> str:
+        """Its first line; SecretUnreadable unless that fits a header."""
+        found = (self.text().splitlines() or [""])[0].strip()
+        if not (found.isascii() and found.isprintable() and " " not in found):
+            raise SecretUnreadable(f"{self.name} is not one word of ASCII", hint="write it anew")
+        return found
+
+    def text(self) -> str:
         """The secret, or the whole text of its file; SecretUnreadable where that is gone."""
         if self.file is None:
             return self.value or ""
@@ -96,10 +102,7 @@ SECRETS = (
     "FENCEPOST_DATABASE_URL", "FENCEPOST_REDIS_URL", "FENCEPOST_LISTEN_URL", "FENCEPOST_TOKEN",
 )  # fmt: skip
 
-_SIZE = re.compile(r"([0-9]{1,12})([KMGT]?)")
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}  #: powers of two
-_POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
-_REDIS = ("redis", "rediss")
+_POSTGRES, _REDIS = ("postgresql", "postgres", "postgresql+psycopg"), ("redis", "rediss")
 
 
 def read(environment: Mapping[str, str] = os.environ, *, redis_alone: bool = False) -> Settings:
@@ -222,13 +225,10 @@ def _seconds(environment: Mapping[str, str], name: str, least: int, most: int) -
 
 
 def _size(environment: Mapping[str, str], name: str, usual: int) -> int:
-    given = environment.get(name)
-    if not given:
-        return usual
-    found = _SIZE.fullmatch(given)
-    if found is None:
+    given = environment.get(name) or str(usual)
+    if (found := disk.size(given)) is None:
         raise SettingUnfit(f"{name} is no size: {given}", hint="write 500M, or 2G")
-    return int(found[1]) << _UNITS[found[2]]
+    return found
 
 
 def _address(given: str | None) -> Address | None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 #: Bytes. With less no checkout, commit or output can be trusted to fit.
 LEAST = 100 << 20
+
+_SIZE = re.compile(r"([0-9]{1,12})([KMGT]?)")
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}  #: powers of two
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,12 @@ def room(home: Path, least: int = LEAST) -> Room:
     found = {one: _free(one) for one in map(_nearest, (home, home / "checkouts", home / "forge"))}
     folder = min(found, key=lambda one: found[one])
     return Room(str(folder), found[folder], least)
+
+
+def size(written: str) -> int | None:
+    """Bytes, from `500M` or `2G`; None for what is no size."""
+    found = _SIZE.fullmatch(written)
+    return None if found is None else int(found[1]) << _UNITS[found[2]]
 
 
 def _free(folder: Path) -> int:

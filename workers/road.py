@@ -34,6 +34,8 @@ from workers.workspace.presence import kill_all
 
 #: Looks, a second apart, at a remote that cannot be read while a finished result is in hand.
 MOST_WAITS = 60
+#: Pushes of a finished result that a remote does not take, with seconds of rest between: minutes.
+MOST_PUSHES, LONGEST_REST = 30, 30.0
 
 
 class Road:
@@ -45,6 +47,7 @@ class Road:
         self.ref = ref_of(request.operation)  #: where the chain is, or begins
         self.finished: Finished | None = None
         self.waits = 0
+        self.pushes = 0  #: of a finished result, in vain
         self.is_over = False
 
     def step(self) -> None:
@@ -61,8 +64,8 @@ class Road:
             self._act(permission, now)
         except PushLost:
             return  # somebody was first: read again
-        except RemoteUnreadable:
-            if self.finished is None:
+        except RemoteUnreadable as fault:
+            if self.finished is None or not self._rests(fault):
                 raise
         except Stopped:
             self.run.held.heed(Stop.CANCEL)  # the next look closes the chain
@@ -73,6 +76,17 @@ class Road:
             return False
         self.waits += 1
         return self.waits <= MOST_WAITS and not self.run.held.interrupt.wait(1.0)
+
+    def _rests(self, fault: RemoteUnreadable) -> bool:
+        """Wait before a finished result is pushed again, longer each time; said each time."""
+        self.pushes += 1
+        facts = self.run.claim.facts()
+        emit(Moment.TROUBLE, **facts, code=fault.code, what=f"not published yet: {fault.message}")
+        why = text(fault.message)[:2000]
+        self.run.journal.tell(EventType.STEP, step="publish", why=why)
+        pause = min(2.0 ** (self.pushes - 2), LONGEST_REST)
+        self.run.held.interrupt.wait(pause)
+        return self.pushes <= MOST_PUSHES
 
     def _act(  # noqa: C901  # one arm a row of the table
         self, permission: recovery.Permission, now: recovery.Situation

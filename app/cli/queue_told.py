@@ -17,7 +17,7 @@ _WORDS = {
     Why.HELD: "it is held until a person decides",
     Why.REAPER: "its next delivery is about to be made",
     Why.PAUSED: "its queue is paused",
-    Why.LATER: "it rests after a failure",
+    Why.LATER: "it rests before it looks or is tried again",
     Why.LIMIT: "a limit is reached",
     Why.FULL: "its queue's window is full",
     Why.TURN: "it is about to be sent, when its world's turn comes",

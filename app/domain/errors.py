@@ -137,6 +137,7 @@ class NotApproved(Refused):
     """The work order is not approved; approve it first (T02)."""
 
     code = "not_approved"
+    hint = "`fencepost work-orders show ID` says how far it is; then `work-orders approve ID`"
 
 
 class ActiveAttempt(Refused):

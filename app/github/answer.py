@@ -18,6 +18,11 @@ _LONGEST = timedelta(hours=23)  #: the database takes no pause longer than a day
 _OF_A_LIMIT = re.compile(
     r"rate limit|too many requests|abuse detection|submitted too quickly", re.IGNORECASE
 )
+#: GitHub shows what a credential may not see as if it were not there.
+_HINTS = {
+    401: "the credential is wrong, revoked or has run out: set another (docs/github.md)",
+    404: "see that it is there, and that the credential may see it (docs/github.md)",
+}
 _LONGEST_REASON = 300
 _LONGEST_PAGE = 4000
 
@@ -77,7 +82,7 @@ def trouble_of(answer: Answer, what: str) -> ProviderError:
     if answer.status in (401, 403, 404, 410, 451):
         return ForgeRefused(
             f"GitHub refuses {what}: {answer.reason}",
-            hint="`fencepost doctor --repo URL` says what the credential may do",
+            hint=_HINTS.get(answer.status, "`fencepost doctor --repo URL` says what it may do"),
         )
     return RemoteUnreadable(f"GitHub does not answer {what}: {answer.reason}")
 

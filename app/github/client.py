@@ -63,7 +63,7 @@ class Client:
                 "GET", path, parameters=dict(parameters or {}), headers=headers
             )
         except _FAULTS as fault:
-            raise RemoteUnreadable(f"GitHub does not answer: {_told(fault)}") from fault
+            raise RemoteUnreadable(f"GitHub does not answer: {self._told(fault)}") from fault
         return _answer(answered)
 
     def write(self, verb: str, path: str, value: Mapping[str, Any] | None = None) -> Answer:
@@ -75,8 +75,8 @@ class Client:
             return _answer(self._requester().requestJson(verb, path, headers={}, input=value))
         except _FAULTS as fault:
             if _never_left(fault):
-                raise NotSent(f"GitHub cannot be reached: {_told(fault)}") from fault
-            raise ForgeUncertain(f"GitHub's answer was lost: {_told(fault)}") from fault
+                raise NotSent(f"GitHub cannot be reached: {self._told(fault)}") from fault
+            raise ForgeUncertain(f"GitHub's answer was lost: {self._told(fault)}") from fault
 
     def pages(self, path: str, parameters: Mapping[str, str], most: int = 1000) -> list[Answer]:
         """The answers of every page; the last is the first that is not good, if one is not."""
@@ -91,6 +91,14 @@ class Client:
             if not answer.is_good or not is_list or not answer.value or not more:
                 break
         return found
+
+    def _told(self, fault: BaseException) -> str:
+        """A library may quote what it was to send; the credential is not told on."""
+        whole = f"{type(fault).__name__}: {fault}"
+        secret = getattr(self._auth, "token", "")
+        for form in filter(None, (secret, repr(secret)[1:-1])):
+            whole = whole.replace(form, "***")
+        return whole[:300]
 
     def _requester(self) -> github.Requester.Requester:
         return github.Github(
@@ -108,8 +116,8 @@ _FAULTS = (
 
 
 def _never_left(fault: BaseException) -> bool:
-    """Whether no connection came to be."""
-    if isinstance(fault, requests.exceptions.ConnectTimeout):
+    """Whether no connection came to be, or nothing could be put on it."""
+    if isinstance(fault, requests.exceptions.ConnectTimeout | requests.exceptions.InvalidHeader):
         return True
     cause: object = fault.args[0] if fault.args else None
     reason = getattr(cause, "reason", None)
@@ -125,7 +133,3 @@ def _answer(answered: tuple[int, dict[str, Any], str]) -> Answer:
     except ValueError:
         value = None
     return Answer(status, {name: str(said) for name, said in headers.items()}, value, body)
-
-
-def _told(fault: BaseException) -> str:
-    return f"{type(fault).__name__}: {fault}"[:300]

@@ -47,12 +47,12 @@ class Given:
 
     def token(self) -> str:
         """What the setting says now."""
-        self._used = self._secret.read()
+        self._used = self._secret.word()
         return self._used
 
     def renew(self) -> bool:
         """Whether the file says something else by now."""
-        return self._used is not None and self._secret.read() != self._used
+        return self._used is not None and self._secret.word() != self._used
 
 
 class Minted:
@@ -114,7 +114,7 @@ class Minted:
         now = int(time.time() + self._ahead)
         claims = {"iat": now - _BACK, "exp": now + _SIGNED_FOR, "iss": self._account.app}
         try:
-            return jwt.encode(claims, self._account.key.read(), algorithm="RS256")
+            return jwt.encode(claims, self._account.key.text(), algorithm="RS256")
         except (ValueError, TypeError, jwt.exceptions.PyJWTError) as fault:
             raise CredentialMissing(
                 f"FENCEPOST_GITHUB_APP_KEY is no private key: {type(fault).__name__}",

@@ -10,11 +10,12 @@ from fixtures.github_site import NAME
 from fixtures.waiting import until
 
 from app import config
-from app.config import Secret, SettingUnfit
-from app.domain.errors import ForgeRefused
+from app.config import Secret, SecretUnreadable, SettingUnfit
+from app.domain.errors import ForgeRefused, RemoteUnreadable
 from app.domain.pull_request import ForgeLimited
 from app.github.account import Account, CredentialMissing, account_of
 from app.github.address import address_of, is_github
+from app.github.client import Client, as_bearer
 from app.github.credential import Minted, credential_of
 from app.github.hub import Hub
 
@@ -122,6 +123,42 @@ def test_a_token_file_that_was_replaced_counts(tmp_path: Path) -> None:
     file.write_text("new\n")
     assert credential.renew()
     assert credential.token() == "new"
+
+
+@pytest.mark.contract("E09", "S03")
+@pytest.mark.parametrize("second", ["# rotated by ana", "", "and more"])
+def test_a_token_is_the_first_line_of_its_file(tmp_path: Path, second: str) -> None:
+    """A note beside it never travels in a header, nor into what a library says of it."""
+    file = tmp_path / "token"
+    file.write_text(f"canary\r\n{second}\n")
+    account = account_of(config.read({"FENCEPOST_GITHUB_TOKEN_FILE": str(file)}))
+
+    assert account.token is not None
+    assert account.token.word() == "canary"
+
+
+@pytest.mark.parametrize("given", ["two words", "t\u00f6ken", "a\x7fb"])
+def test_a_token_that_fits_no_header_is_refused_without_being_shown(given: str) -> None:
+    """Sent as it is, a library would quote it in its complaint."""
+    account = account_of(config.read({"FENCEPOST_GITHUB_TOKEN": given}))
+
+    assert account.token is not None
+    with pytest.raises(SecretUnreadable) as refused:
+        account.token.word()
+    assert given not in str(refused.value)
+
+
+@pytest.mark.contract("E09")
+def test_what_a_library_says_of_a_request_holds_no_credential() -> None:
+    """Its complaints may quote the header; rows, logs and people get them without."""
+    client = Client("https://api.github.com", as_bearer("cana\nry"))
+
+    with pytest.raises(RemoteUnreadable) as failed:
+        client.get("/user")
+    with pytest.raises(RemoteUnreadable) as unsent:
+        client.write("POST", "/user", {})
+
+    assert "cana" not in str(failed.value) + str(unsent.value)
 
 
 def minted(github: GitHub, app: dict[str, object], ends_in: float = 3600) -> Minted:

@@ -71,6 +71,29 @@ def test_an_app_ends_with_one_request(app: Site) -> None:
     assert app.door.statuses(NAME, pull["head_sha"]) == []
 
 
+@pytest.mark.contract("G05")
+def test_a_credential_that_may_no_longer_push_is_said_and_waited_for(site: Site) -> None:
+    """A finished result is pushed again with growing pauses; nothing is run again for it."""
+    seen = site.dispatch(waiting(site))
+    site.stack.build()
+    site.stack.until(lambda: site.stack.count("author"))
+    token = site.stack.settings["FENCEPOST_GITHUB_TOKEN"]
+    may = {"contents": "write", "pull_requests": "write", "statuses": "write"}
+    site.door.change_token(token, permissions={**may, "contents": "read"})
+    go(site)
+
+    def tries() -> int:
+        return site.stack.logs().count("not published yet: ")
+
+    site.stack.until(lambda: tries() >= 3)
+    seen_tries = tries()
+    site.door.change_token(token, permissions=may)
+
+    site.published_once(seen)
+    assert (seen.starts(), site.posts()) == (1, 1)
+    assert seen_tries < 6
+
+
 @pytest.mark.contract("E02", "S03")
 def test_the_credential_is_nowhere_where_it_must_not_be(site: Site) -> None:
     """Not in the agent's environment, an address, an argument, a file, a log or a row."""

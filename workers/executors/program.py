@@ -78,7 +78,7 @@ def key_of(key: Secret | None, setting: str) -> str:
         raise AgentKeyMissing(
             f"{setting} is not set", hint=f"set {setting} or {setting}_FILE for the workers"
         )
-    return key.read()
+    return key.word()
 
 
 @functools.lru_cache(maxsize=16)

@@ -24,7 +24,7 @@ class Why(StrEnum):
     HELD = "held"  #: a person's decision
     REAPER = "reaper"  #: its next delivery, which the reaper makes
     PAUSED = "queue paused"
-    LATER = "not before"  #: its pause after a failure
+    LATER = "not before"  #: its pause before another look or try
     LIMIT = "limit reached"
     FULL = "window full"
     TURN = "turn"  #: the next turn of the relay, or of its world

@@ -6,10 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, func, select, true
+from sqlalchemy import ColumnElement, and_, case, exists, func, select, true
 
 from app.store.engine import Tx
-from app.store.schema import attempts, repositories, steps, tasks, work_orders, worlds
+from app.store.schema import (
+    activities,
+    attempts,
+    repositories,
+    steps,
+    tasks,
+    unknowns,
+    work_orders,
+    worlds,
+)
 from app.store.views.age import age
 
 MOST = 200
@@ -53,7 +62,7 @@ class TaskLine:
 
 @dataclass(frozen=True, slots=True)
 class AttemptLine:
-    """One attempt: `state` is its outcome, or `active`."""
+    """One attempt: `state` is its outcome, `held` while a person is waited for, or `active`."""
 
     id: str
     state: str
@@ -123,9 +132,16 @@ def attempts_listed(tx: Tx, *, active: bool = False) -> list[AttemptLine]:
         .where(steps.c.attempt_id == attempts.c.attempt_id)
         .order_by(steps.c.position.desc()).limit(1).scalar_subquery()
     )  # fmt: skip
+    held = exists().where(
+        activities.c.world_id == attempts.c.world_id,
+        activities.c.attempt_id == attempts.c.attempt_id,
+        unknowns.c.world_id == activities.c.world_id, unknowns.c.kind == activities.c.kind,
+        unknowns.c.activity_id == activities.c.activity_id, unknowns.c.decided_at.is_(None),
+    )  # fmt: skip
+    state = func.coalesce(attempts.c.outcome, case((held, "held"), else_="active"))
     query = (
         select(
-            attempts.c.attempt_id, func.coalesce(attempts.c.outcome, "active"), attempts.c.number,
+            attempts.c.attempt_id, state, attempts.c.number,
             tasks.c.title, repositories.c.name, func.coalesce(newest_step, ""),
             attempts.c.task_id, age(attempts.c.created_at),
         )
