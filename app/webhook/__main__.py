@@ -71,7 +71,7 @@ def heed(store: Store, account: Account, secret: Secret) -> Heed:
     rate = Rate()
 
     def act(headers: Mapping[str, str], body: bytes) -> None:
-        check_signature(headers, body, secret.word())
+        check_signature(headers, body, secret.text())
         event, delivery = headers.get("x-github-event", ""), headers.get("x-github-delivery", "")
         found = hint_of(event, delivery, body, account)
         if found is not None and rate.may_one():  # what is not heeded, the next look sees
@@ -85,7 +85,7 @@ def _secret(given: Secret | None) -> Secret:
         raise SettingUnfit(
             "FENCEPOST_WEBHOOK_SECRET is not set", hint="set it to what the hook at the forge has"
         )
-    if len(given.word()) < SHORTEST:
+    if len(given.text()) < SHORTEST:
         raise SettingUnfit(
             f"FENCEPOST_WEBHOOK_SECRET has less than {SHORTEST} characters",
             hint="make one with: python3 -c 'import secrets; print(secrets.token_hex(32))'",

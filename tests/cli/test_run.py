@@ -120,7 +120,7 @@ def test_a_failing_check_is_heard(up: Fencepost, repository: Path) -> None:
         (("--path", "src/../.."), "unsafe_path"),
         (("--check", " "), "bad_input"),
         (("--title", " "), "bad_input"),
-        (("--timeout", "5"), "usage"),
+        (("--timeout", "soon"), "usage"),
         (("--repo", "ext::sh -c true"), "unsafe_name"),
         (("--repo", "https://name:secret@example.invalid/a"), "unsafe_name"),
     ],
