@@ -90,7 +90,10 @@ def _without_marks(at: Repository, refused: PushRefused) -> Iterator[Check]:
         probe.ref(at, _CANDIDATES)
     except PushRefused:
         yield fault(
-            "refs", "push_refused", f"neither custom refs nor branches: {refused.message}", _GRANT
+            "refs",
+            "push_refused",
+            f"neither custom refs nor branches: {refused.message}",
+            f"let a rule of the remote allow {_REFS}, or {_GRANT}",
         )
     else:
         yield warning(

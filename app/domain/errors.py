@@ -238,7 +238,7 @@ class NoRecoveryReason(Refused):
     """A retry says in at least ten characters why it may succeed this time (T03)."""
 
     code = "no_recovery_reason"
-    hint = "give --reason"
+    hint = "give --reason WHY, in ten characters or more"
 
 
 class BudgetExhausted(Refused):
