@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,17 +69,17 @@ def test_app_finds_its_installation_and_buys_a_token_for_an_hour(
 @pytest.mark.parametrize(
     ("claims", "said"),
     [
-        ({"exp": 1}, "'Expiration time' claim ('exp') must be"),
-        ({"exp": int(time.time()) + 3600}, "too far in the future"),
-        ({"iat": int(time.time()) + 600}, "'Issued at' claim"),
-        ({"iss": "4711"}, "Integration not found"),
+        (lambda now: {"exp": 1}, "'Expiration time' claim ('exp') must be"),
+        (lambda now: {"exp": now + 3600}, "too far in the future"),
+        (lambda now: {"iat": now + 600}, "'Issued at' claim"),
+        (lambda now: {"iss": "4711"}, "Integration not found"),
     ],
 )
 def test_signed_token_must_be_right(
-    installed: Installed, claims: dict[str, Any], said: str
+    installed: Installed, claims: Callable[[int], dict[str, Any]], said: str
 ) -> None:
     """Each fault in GitHub's words."""
-    reply = installed.signed(**claims).ask("GET", "/app")
+    reply = installed.signed(**claims(int(time.time()))).ask("GET", "/app")
 
     assert reply.status in {401, 404}
     assert said in reply.body["message"]

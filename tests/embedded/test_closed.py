@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -60,8 +61,9 @@ def listening(pids: list[int]) -> Doors:
     """Every socket file and every TCP address on which these processes listen."""
     inodes = set()
     for pid in pids:
-        for entry in Path("/proc", str(pid), "fd").iterdir():
-            inodes.add(os.readlink(entry).removeprefix("socket:[").removesuffix("]"))
+        with suppress(FileNotFoundError):  # a child of theirs that has ended, or a file just closed
+            for entry in Path("/proc", str(pid), "fd").iterdir():
+                inodes.add(os.readlink(entry).removeprefix("socket:[").removesuffix("]"))
     files = {Path(row[7]) for row in sockets_of("unix", inodes) if row[3] == "00010000"}
     ports = set()
     for table in ("tcp", "tcp6"):

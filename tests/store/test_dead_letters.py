@@ -41,8 +41,7 @@ from app.transitions.deliver import deliver
 from app.transitions.dismiss import dismiss
 from app.transitions.release import release
 from app.transitions.start import start
-from workers.concluding import NO_START_LEFT
-from workers.road import Road
+from workers.concluding import NO_START_LEFT, ended
 
 KEY = ActivityKey(WorldId("w"), Kind("missions.author"), ActivityId("a" * 64))
 OF_MESSAGES = sorted(set(LetterCause) - OF_ACTIVITIES)
@@ -300,8 +299,7 @@ def test_a_poisoned_letter_says_what_its_last_start_ended_with(
     with store.begin() as tx:
         assert claims.last_words(tx, key) == last
     run: Any = SimpleNamespace(store=worker_store, claim=held)
-    request: Any = SimpleNamespace(operation="an operation")
-    seen = Road(run, request, request, "")._ended(Stop.CLOSE_ONLY)
+    seen = ended(run, Stop.CLOSE_ONLY)
     assert seen.value["frictions"] == [{"code": "poison", "detail": f"{NO_START_LEFT}{last}"}]
 
 

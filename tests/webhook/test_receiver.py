@@ -252,8 +252,8 @@ def test_a_secret_in_a_file_may_be_replaced(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(SECRET)
     secret = Secret("S", file=str(file))
-    assert secret.read() == SECRET
+    assert secret.text() == SECRET
 
     file.write_text("another one that is long enough")
 
-    assert secret.read() == "another one that is long enough"
+    assert secret.text() == "another one that is long enough"
