@@ -19,13 +19,14 @@ from app.cli import record
 from app.domain.digest import canonical
 from app.domain.errors import FencepostError
 from app.domain.identity import ActivityId, ActivityKey, Claim, DeliveryNumber, Kind, WorldId
-from app.domain.operation import Mark
+from app.domain.operation import Mark, ref_of
 from app.domain.result import Observation, Outcome
 from app.embedded import servers
 from app.kinds import author
 from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest, work_request
 from app.repository.mirror import open_mirror
+from app.repository.remote import Remote
 from app.repository.requests import list_requests
 from app.store import activities
 from app.store.claims import Verdict
@@ -134,13 +135,13 @@ class Scene:
         bind(self._worker, taken, request.operation)
         remote = self._remote(request)
         with open_checkout(
-            self._home / "checkouts", f"{attempt}-zombie", str(remote), request.base,
+            self._home / "checkouts", f"{attempt}-zombie", Remote(str(remote)), request.base,
             remote / "objects",
         ) as checkout:  # fmt: skip
             mark = write_mark(
                 checkout.git_dir, request.operation, taken, Mark.STARTED, None, _signature(request)
             )
-            push_mark(checkout.git_dir, str(remote), request.operation, mark, None)
+            push_mark(checkout.git_dir, Remote(str(remote)), ref_of(request.operation), mark, None)
         start(self._worker, taken, mark)
         return Zombie(taken, request, mark)
 
@@ -162,16 +163,18 @@ class Scene:
         """Let it publish a result over its own mark, and return the remote's refusal."""
         remote, request = self._remote(zombie.request), zombie.request
         with open_checkout(
-            self._home / "checkouts", "zombie-late", str(remote), request.base, remote / "objects"
-        ) as checkout:
+            self._home / "checkouts", "zombie-late", Remote(str(remote)), request.base,
+            remote / "objects",
+        ) as checkout:  # fmt: skip
             late = write_mark(
                 checkout.git_dir, request.operation, zombie.claim, Mark.RESULT, zombie.mark,
                 _signature(request), observation=_late().bytes,
             )  # fmt: skip
             try:
                 push_result(
-                    checkout.git_dir, str(remote), request.operation, late, zombie.mark, None, None
-                )
+                    checkout.git_dir, Remote(str(remote)), ref_of(request.operation), late,
+                    zombie.mark, None, None,
+                )  # fmt: skip
             except FencepostError as fault:
                 return f"{fault.code}: {fault.message}"
         raise SystemExit("the zombie's push was taken")
