@@ -26,8 +26,10 @@ def make_repository(cache: Path, repository: Path) -> Path:
     shutil.rmtree(unpacking, ignore_errors=True)  # of a demo that was killed half-way
     with tarfile.open(archive) as opened:
         # the lock file's hash vouches for the archive; the filter came with Python 3.11.4
-        careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-        opened.extractall(unpacking, **careful)
+        if hasattr(tarfile, "data_filter"):
+            opened.extractall(unpacking, filter="data")
+        else:
+            opened.extractall(unpacking)
     (top,) = unpacking.iterdir()
     git(top, "init", "--quiet", "--initial-branch=main", "--template=")
     git(top, "add", "--all", "--force")

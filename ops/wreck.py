@@ -16,7 +16,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.cli import record
-from app.domain.digest import canonical
+from app.domain.digest import Json, canonical
 from app.domain.errors import FencepostError
 from app.domain.identity import ActivityId, ActivityKey, Claim, DeliveryNumber, Kind, WorldId
 from app.domain.operation import Mark, ref_of
@@ -240,5 +240,5 @@ def _signature(request: WorkRequest) -> Author:
 
 def _late() -> Observation:
     """What the zombie believes to have found out."""
-    value = {"v": 1, "outcome": Outcome.UNCHANGED, "late": True}
+    value: dict[str, Json] = {"v": 1, "outcome": Outcome.UNCHANGED, "late": True}
     return Observation(Outcome.UNCHANGED, canonical(value))
