@@ -32,10 +32,9 @@ from workers.workspace.operation_ref import (
 )
 from workers.workspace.presence import kill_all
 
-#: Looks, a second apart, at a remote that cannot be read while a finished result is in hand.
-MOST_WAITS = 60
-#: Pushes of a finished result that a remote does not take, with seconds of rest between: minutes.
-MOST_PUSHES, LONGEST_REST = 30, 30.0
+#: How often a finished result is kept a while longer, in seconds at most: twelve minutes in all.
+MOST_RESTS, LONGEST_REST = 30, 30.0
+NOT_PUBLISHED = "not_published"  #: a result was in hand for as long, and is gone with its claim
 
 
 class Road:
@@ -46,8 +45,7 @@ class Road:
         self.hand = Hand()
         self.ref = ref_of(request.operation)  #: where the chain is, or begins
         self.finished: Finished | None = None
-        self.waits = 0
-        self.pushes = 0  #: of a finished result, in vain
+        self.rests = 0  #: with a finished result in hand
         self.is_over = False
 
     def step(self) -> None:
@@ -58,35 +56,38 @@ class Road:
         permission = recovery.decide(now)
         emit(Moment.DECIDED, **self.run.claim.facts(), permission=type(permission).__name__)
         self.run.journal.tell(EventType.STEP, step="decide", permission=type(permission).__name__)
-        if self._waits_with_a_result(now):
+        if self.finished is not None and isinstance(now.operation, Unreadable):
+            self._rest(now.operation.reason)
             return
         try:
             self._act(permission, now)
         except PushLost:
             return  # somebody was first: read again
         except RemoteUnreadable as fault:
-            if self.finished is None or not self._rests(fault):
+            if self.finished is None:
                 raise
+            self._rest(fault.message)
         except Stopped:
             self.run.held.heed(Stop.CANCEL)  # the next look closes the chain
 
-    def _waits_with_a_result(self, now: recovery.Situation) -> bool:
-        """A finished result is worth waiting for the remote, for a while."""
-        if self.finished is None or not isinstance(now.operation, Unreadable):
-            return False
-        self.waits += 1
-        return self.waits <= MOST_WAITS and not self.run.held.interrupt.wait(1.0)
+    def _rest(self, why: str) -> None:
+        """Keep a finished result while the remote is away, or does not take it; said each time.
 
-    def _rests(self, fault: RemoteUnreadable) -> bool:
-        """Wait before a finished result is pushed again, longer each time; said each time."""
-        self.pushes += 1
-        facts = self.run.claim.facts()
-        emit(Moment.TROUBLE, **facts, code=fault.code, what=f"not published yet: {fault.message}")
-        why = text(fault.message)[:2000]
-        self.run.journal.tell(EventType.STEP, step="publish", why=why)
-        pause = min(2.0 ** (self.pushes - 2), LONGEST_REST)
-        self.run.held.interrupt.wait(pause)
-        return self.pushes <= MOST_PUSHES
+        Each pause is longer. When all are over a person is asked: another claim would run again.
+        Whoever is interrupted hands back.
+        """
+        run, self.rests = self.run, self.rests + 1
+        code = RemoteUnreadable.code
+        emit(Moment.TROUBLE, **run.claim.facts(), code=code, what=f"not published yet: {why}")
+        run.journal.tell(EventType.STEP, step="publish", why=text(why)[:2000])
+        if run.held.interrupt.wait(min(2.0 ** (self.rests - 2), LONGEST_REST)):
+            if not run.held.is_lost:
+                hand_back(run, code, why)
+        elif self.rests < MOST_RESTS:
+            return
+        else:
+            hold(run.store, run.claim, NOT_PUBLISHED, why)
+        self.is_over = True
 
     def _act(  # noqa: C901  # one arm a row of the table
         self, permission: recovery.Permission, now: recovery.Situation
