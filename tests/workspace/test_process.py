@@ -27,8 +27,9 @@ SECONDS = timedelta(seconds=1)
 ESCAPEE = """
 import os, signal, sys
 from pathlib import Path
+told, tell = os.pipe()
 if os.fork():
-    os.wait()
+    os.read(told, 1)
     {after}
     os._exit(0)
 os.setsid()
@@ -36,6 +37,7 @@ if os.fork():
     os._exit(0)
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 Path("escaped").write_text(str(os.getpid()))
+os.write(tell, b"!")
 signal.pause()
 """
 
