@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Place:
 
     @property
     def file(self) -> Path:
-        return self.scratch / "tmp" / "outputs.json"  # where every sandbox lets it write
+        return self.scratch.resolve() / "tmp" / "outputs.json"  # where every sandbox lets it write
 
     @property
     def environment(self) -> dict[str, str]:
@@ -51,7 +52,8 @@ class Place:
 
 
 def _object(file: Path) -> Mapping[str, Json]:
-    if file.is_symlink() or not file.is_file():
+    # A link on the way, also of a folder, could lead to what only the worker may read.
+    if os.path.realpath(file) != str(file.absolute()) or not file.is_file():
         raise UnfitInput("no file was written")
     with file.open("rb") as opened:
         data = opened.read(LARGEST + 1)

@@ -375,6 +375,7 @@ class UnsafeName(BadInput):
     """A name would be taken for an option, or carries credentials or another transport (S03)."""
 
     code = "unsafe_name"
+    hint = "write a plain name, or an address of https, ssh, git or file without a credential"
 
 
 class UnsupportedRepository(BadInput):

@@ -54,7 +54,8 @@ def safe_url(url: str) -> str:
         return _safe_scp(url)
     try:
         parts = urlsplit(url)
-        user, password, host = parts.username, parts.password, parts.hostname or ""
+        user, password = parts.username, parts.password
+        host = parts.netloc.rpartition("@")[2]  # as git sees it: `-[::1]` has the hostname `::1`
     except ValueError:
         raise UnsafeName("the address is malformed") from None
     if parts.scheme not in _TRANSPORTS:
