@@ -1,8 +1,10 @@
-"""A worker killed while it drives the real Codex: one request in the end, whatever the moment."""
+"""A worker killed while it drives the real Codex on a real library: one request, at any moment."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from doubles.models import Fail, ModelServer, Run, Say
@@ -12,6 +14,7 @@ from fixtures.role import Role, naming
 from fixtures.seen import Seen
 from fixtures.stack import Stack
 from fixtures.world import Attempt
+from real_library import make_repository
 
 from app.domain.digest import stored
 from app.domain.work_order import Agent
@@ -27,12 +30,16 @@ WINDOWS = [
     (f"{Moment.OPENED} kind={pull_request.NAME}", "result under fence 1"),
 ]
 LONG = [pytest.mark.long]
+MODULE = "src/humanize/lists.py"
+CHECK = f"PYTHONPATH=src {sys.executable} -m pytest -q -p no:cacheprovider tests/test_lists.py"
 
 
 @pytest.fixture
-def model(stack: Stack) -> Iterator[ModelServer]:
-    """A model that changes the source and says so; the workers know where it is."""
-    script = [Run("echo 'y = 2' >> a.py"), Say("I added y.")]
+def model(stack: Stack, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ModelServer]:
+    """A model that changes the library and says so; the workers know where it is."""
+    sources = request.config.rootpath / ".fencepost/sources"
+    stack.source = make_repository(sources, tmp_path / "library")
+    script = [Run(f"echo 'y = 2' >> {MODULE}"), Say("I added y.")]
     with ModelServer(Responses(), script) as server:
         stack.settings |= {
             "FENCEPOST_CODEX": binary("codex"),
@@ -44,7 +51,7 @@ def model(stack: Stack) -> Iterator[ModelServer]:
 
 def dispatched(stack: Stack) -> Attempt:
     """An attempt for Codex."""
-    return stack.dispatch("", "grep -q y a.py", agent=Agent("codex", "Add y to a.py."))
+    return stack.dispatch("", CHECK, agent=Agent("codex", f"Add y to {MODULE}."))
 
 
 @pytest.mark.contract("M06", "M07", "E06", "E10", "O11")
