@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app import disk
+from app import disk, secrecy
 from app.domain.duration import span
 from app.domain.errors import BadInput, SetupError
 
@@ -50,9 +50,9 @@ class Secret:
     def text(self) -> str:
         """The secret, or the whole text of its file; SecretUnreadable where that is gone."""
         if self.file is None:
-            return self.value or ""
+            return secrecy.note(self.name, self.value or "")
         secret({f"{self.name}_FILE": self.file}, self.name)
-        return Path(self.file).read_text("utf-8").strip()
+        return secrecy.note(self.name, Path(self.file).read_text("utf-8").strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
     """A setting, or the first line of the file that NAME_FILE names; SecretUnreadable for both."""
     given, file = environment.get(name), environment.get(f"{name}_FILE")
     if not file:
-        return given or None
+        return secrecy.note(name, given) if given else None
     if given:
         raise SecretUnreadable(f"{name} and {name}_FILE are both set", hint="unset one of them")
     try:
@@ -155,7 +155,7 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
         ) from fault
     if not lines or not lines[0].strip():
         raise SecretUnreadable(f"{name}_FILE is empty: {file}", hint="write it into its first line")
-    return lines[0].strip()
+    return secrecy.watch(name, Path(file), lines[0].strip())
 
 
 def late(environment: Mapping[str, str], name: str) -> Secret | None:

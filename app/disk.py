@@ -33,7 +33,8 @@ class Room:
 
 def room(home: Path, least: int = LEAST) -> Room:
     """How much is free where a worker writes; the folder that has least, if they lie apart."""
-    found = {one: _free(one) for one in map(_nearest, (home, home / "checkouts", home / "forge"))}
+    folders = (home, *(home / name for name in ("checkouts", "forge", "cache")))
+    found = {one: _free(one) for one in map(_nearest, folders)}
     folder = min(found, key=lambda one: found[one])
     return Room(str(folder), found[folder], least)
 

@@ -60,6 +60,7 @@ class Moment(StrEnum):
     STALLED = "worker.stalled"  #: messages wait, slots are free, and nothing is read
     NO_ROOM = "worker.no_room"  #: too little free disk: nothing is read or begun until there is
     ROOM_AGAIN = "worker.room_again"
+    CACHE_SWEPT = "cache.swept"  #: nobody used it; what it held can be fetched again
     CLOSED = "operation.closed"
     # processes
     ROLE_STARTED = "role.started"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import logging
 import sys
+import threading
 import time
 
+from app import secrecy
 from app.events import Event, Moment, subscribers
 
 _WARNINGS = frozenset(
@@ -20,9 +22,12 @@ _DETAILS = frozenset({Moment.RENEWED})
 
 
 def to_stderr(role: str) -> None:
-    """Write every moment of this process, and what libraries have to say, to standard error."""
+    """Write every moment of this process, and what libraries have to say, to standard error.
+
+    No line tells what this process must not tell, whoever wrote it; nor does the end of a thread.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    form = logging.Formatter("%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", "%FT%T")
+    form = _Discreet("%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", "%FT%T")
     form.converter = time.gmtime
     handler.setFormatter(form)
     root = logging.getLogger()
@@ -31,6 +36,21 @@ def to_stderr(role: str) -> None:
     own = logging.getLogger("fencepost")
     own.setLevel(logging.INFO)
     subscribers.append(functools.partial(_write, own, role))
+    sys.excepthook = lambda kind, fault, trace: root.error("", exc_info=(kind, fault, trace))
+    threading.excepthook = _thread_ended
+
+
+class _Discreet(logging.Formatter):
+    """Leaves secrets out of whole entries, tracebacks too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return secrecy.redacted(super().format(record))
+
+
+def _thread_ended(ended: threading.ExceptHookArgs) -> None:
+    if ended.exc_value is not None and not isinstance(ended.exc_value, SystemExit):
+        trace = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+        logging.getLogger().error("thread %s", ended.thread and ended.thread.name, exc_info=trace)
 
 
 def line(role: str, event: Event) -> str:

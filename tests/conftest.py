@@ -6,6 +6,7 @@ import signal
 
 pytest_plugins = [
     "contract_report",
+    "dear_first",
     "fixtures.database",
     "fixtures.stack",
     "fixtures.valkey",

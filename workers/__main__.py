@@ -8,13 +8,14 @@ import platform
 import signal
 import sys
 import warnings
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
-from app import agents, config, logs
+from app import agents, caches, config, isolation, logs
 from app.broker.redis import Broker, worker_role
 from app.broker.topology import celery_app
 from app.broker.transport import Door, install
@@ -33,9 +34,11 @@ from app.store.engine import open_store
 from app.store.listening import Waker
 from workers.burial import Undertaker
 from workers.draining import GRACE, Drain
+from workers.housekeeping import Housekeeping
 from workers.keeper import Keeper
 from workers.occupancy import Occupancy
 from workers.room import Disk
+from workers.selftest import in_memory, prove, prove_codex
 from workers.tasks import register
 from workers.watchdog import EXIT, PATIENCE, Watchdog
 from workers.worker import Worker
@@ -62,9 +65,12 @@ def main(arguments: list[str] | None = None) -> int:
     settings = config.read()
     name = f"{platform.node()}-{os.getpid()}-{mint('p')[2:8]}"
     try:
-        told_of_agents = agents.read()
+        told_of_agents, apart = agents.read(), isolation.read()
+        bounds = caches.read()
         redis_url = config.required(settings.redis_url, "FENCEPOST_REDIS_URL")
         url = config.required(settings.database_url, "FENCEPOST_DATABASE_URL")
+        disk = Disk(settings.home, settings.least_disk)
+        prove(in_memory() if disk.is_short() else nullcontext(settings.home), apart)
         store = open_store(url, name="fencepost-worker", connections=max(4, slots // 2))
         footing.check(store, footing.Login.WORKER)
         Broker(redis_url, role="check").check()
@@ -76,9 +82,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     # a renewal waits for no slot's statement
     keeper = Keeper(open_store(url, name="fencepost-keeper", connections=1))
-    disk = Disk(settings.home, settings.least_disk)
-    worker = Worker(name, settings.home, store, keeper, Waker(store), disk, hub, told_of_agents)
+    worker = Worker(
+        name, settings.home, store, keeper, Waker(store), disk, hub, told_of_agents, apart
+    )
     sweep(worker.checkouts)
+    Housekeeping(worker.checkouts, worker.caches, bounds, disk.is_short).start()
+    try:
+        if told_of_agents.codex.key is not None:
+            prove_codex(settings.home, apart, told_of_agents.codex)
+    except FencepostError as fault:  # its runs will fail by this; others need not
+        emit(Moment.TROUBLE, code=fault.code, what=fault.message, hint=fault.advice)
     # as root is how containers and this machine's owner run it; agents' isolation is our own matter
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     role = worker_role(name, slots)

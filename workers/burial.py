@@ -7,9 +7,10 @@ worker finds it later; while that fails too it is held here, and both are tried 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, Queue
 
+from app import secrecy
 from app.broker.unburied import Unburied, taken_apart
 from app.domain.dead_letter import LetterCause
 from app.domain.errors import FencepostError, RedisUnreachable
@@ -69,7 +70,8 @@ class Undertaker:
             self._keep(remains)
 
     def _keep(self, remains: Remains) -> None:
-        """Bury it or put it aside; it is not let go before."""
+        """Bury it or put it aside, without secrets; it is not let go before."""
+        remains = replace(remains, message=secrecy.redacted_bytes(remains.message))
         while True:
             try:
                 bury(self._store, remains.queue, remains.cause, remains.message)

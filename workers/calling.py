@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app import secrecy
 from app.domain.digest import Json, canonical, digest, text
 from app.domain.errors import ForgeRefused, ForgeUncertain, RemoteUnreadable, RequestExists
 from app.domain.pull_request import ForgeLimited, ForgeNotReady, ForgeRequest
@@ -67,4 +68,4 @@ def shown(request: ForgeRequest) -> dict[str, Json]:
 
 
 def _evidence(message: str) -> bytes:
-    return canonical({"message": text(message)[:4000]})
+    return canonical({"message": text(secrecy.redacted(message))[:4000]})

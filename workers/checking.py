@@ -18,14 +18,14 @@ from app.domain.checks import (
     out_of_time,
     pending,
 )
-from app.domain.digest import Json, canonical, text
+from app.domain.digest import Json, text
 from app.domain.errors import RemoteUnreadable
 from app.domain.event import EventType
 from app.domain.pull_request import ForgeLimited
 from app.domain.recovery import Stop
 from app.domain.result import Observation, Outcome
 from app.events import Moment, emit
-from app.kinds.ending import ending
+from app.kinds.ending import ending, observation_of
 from app.kinds.request import ChecksRequest, checks_request
 from app.store import activities, claims
 from app.transitions.record import record
@@ -114,7 +114,7 @@ def _observed(
         "checks": kept(checks),
         "frictions": frictions,
     }
-    return Observation(said.outcome, canonical(value))
+    return observation_of(said.outcome, value)
 
 
 def _ended(stop: Stop) -> Observation:

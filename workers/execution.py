@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.domain.agent import ModelLimited, ModelUnavailable
-from app.domain.digest import Json, canonical, text
+from app.domain.digest import Json, text
 from app.domain.errors import GitFailed, HostFailed, SetupError
 from app.domain.event import EventType
 from app.domain.failure import FailureClass, failure_class
 from app.domain.result import Observation, Outcome
 from app.domain.scope import Change
 from app.events import Moment, emit
-from app.kinds.ending import ending
+from app.kinds.ending import ending, observation_of
 from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest
-from workers import outputs
+from workers import outputs, quarantine
 from workers.executors.base import (
     Assignment,
     Happening,
@@ -50,6 +50,7 @@ class Finished:
 
     observation: Observation
     candidate: str | None  #: head commit, with a green observation alone
+    tree: str | None = None  #: the candidate's, as the checks saw it
 
 
 def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | None:
@@ -60,6 +61,8 @@ def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | No
     marked = markers(request.attempt, request.operation, run.claim.fence)
     written = outputs.Place(checkout.scratch)
     environment = agent_environment(checkout.scratch, marked) | written.environment
+    if why := quarantine.in_names(request):
+        return Finished(ending(Outcome.FAILED, quarantine.IN_NAME, why), None)
     try:
         session = _prepared(run, request, checkout, environment, marked)
     except SetupError as fault:
@@ -70,7 +73,7 @@ def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | No
         return None
     if problem is not None and problem.code in _PASSING:
         raise _PASSING[problem.code](problem.detail)
-    tree, changes, frictions = _left_behind(request, checkout)
+    tree, changes, frictions = _left_behind(run, request, checkout)
     if changes:
         _keep_diff(run, request, checkout, tree)
     frictions = [*_ended_badly(ended, problem), *frictions][:_MOST_FRICTIONS]
@@ -94,20 +97,19 @@ def _prepared(
 ) -> Session:  # fmt: skip
     assignment = Assignment(
         request.command, request.prompt, checkout.tree, checkout.scratch, environment, marked,
-        request.timeout, stall=KINDS[run.claim.key.kind].limits.stall,
+        request.timeout, KINDS[run.claim.key.kind].limits.stall, run.box(checkout),
     )  # fmt: skip
-    return executor(request.executor, run.worker.agents).prepare(assignment)
+    found = executor(request.executor, run.worker.agents, is_apart=run.worker.isolation.is_on)
+    return found.prepare(assignment)
 
 
 def _agent(run: Run, session: Session) -> tuple[Ended, Problem | None, Usage | None]:
     run.journal.tell(EventType.COMMAND, command=[text(word) for word in session.shown])
     ended = session.run(on_event=lambda event: _heard(run, event), stop=run.held.interrupt)
+    run.journal.end_output()
     run.journal.tell(EventType.STEP, step="agent", **ending_of(ended))
-    tail = ended.output
-    run.journal.keep(
-        "agent-output", "text/plain; charset=utf-8", shown(tail.tail, limit=KEPT).encode(),
-        of=tail.total,
-    )  # fmt: skip
+    output = shown(ended.output.tail, limit=KEPT).encode()
+    run.journal.keep("agent-output", "text/plain; charset=utf-8", output, of=ended.output.total)
     emit(Moment.EXITED, **run.claim.facts(), cause=ended.cause)
     if ended.cause == "lost":
         raise HostFailed("the run's supervisor was killed")  # nothing is known: another claim
@@ -135,7 +137,7 @@ def _heard(run: Run, event: Happening) -> None:
 
 
 def _left_behind(
-    request: WorkRequest, checkout: Checkout
+    run: Run, request: WorkRequest, checkout: Checkout
 ) -> tuple[str, list[Change], list[Friction]]:
     """The tree that the agent left, its changes, and where they leave what was approved (E03)."""
     try:
@@ -158,7 +160,8 @@ def _left_behind(
     if request.paths and not matches_anything(checkout.git_dir, request.base, tree, request.paths):
         paths = " ".join(request.paths)
         found.append(Friction("path_matches_nothing", f"nothing matches {paths}, before or after"))
-    return tree, changes, found
+    secrets = quarantine.in_candidate(run, request, checkout, tree, changes)
+    return tree, changes, [*secrets, *found]
 
 
 def _keep_diff(run: Run, request: WorkRequest, checkout: Checkout, tree: str) -> None:
@@ -183,6 +186,7 @@ def _checks(
     environment: Mapping[str, str], marked: Mapping[str, str],
 ) -> list[Evidence]:  # fmt: skip
     def told(evidence: Evidence) -> None:
+        run.journal.end_output()
         run.journal.tell(EventType.STEP, step="check", **evidence.as_json())
         emit(Moment.CHECKED, **run.claim.facts(), cause=evidence.cause)
         _heed_the_end(run, evidence.cause, evidence.signal)
@@ -191,6 +195,7 @@ def _checks(
         [Check(command, request.check_timeout) for command in request.checks],
         tree=checkout.tree, environment=environment, marker=marked,
         stop=run.held.interrupt, on_output=run.journal.output, on_check=told,
+        box=run.box(checkout),
     )  # fmt: skip
 
 
@@ -230,7 +235,7 @@ def _finish(
         outcome = Outcome.UNCHANGED
     value["outcome"] = outcome
     if outcome is not Outcome.GREEN or request.branch is None:
-        return Finished(Observation(outcome, canonical(value)), None)
+        return Finished(observation_of(outcome, value), None)
     signature = request.signature
     head = checkout.commit(
         seen.tree, request.base, request.message,
@@ -240,4 +245,4 @@ def _finish(
     commit: dict[str, Json] = {"sha": head, "tree": seen.tree, "message": text(request.message)}
     value["commits"] = [commit]
     value["candidate"] = candidate_of(request, head, changes)
-    return Finished(Observation(outcome, canonical(value)), head)
+    return Finished(observation_of(outcome, value), head, seen.tree)

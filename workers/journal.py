@@ -1,10 +1,14 @@
-"""The journal of one claim: what happens while it runs, in order, bounded, in batches."""
+"""The journal of one claim: what happens while it runs, in order, bounded, in batches.
+
+Whatever a run tells while it runs goes through here, and leaves its secrets here (E09).
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 
+from app import secrecy
 from app.domain.digest import Json, canonical, digest, text
 from app.domain.errors import ArtifactLimit, FencepostError, Refused
 from app.domain.event import Entry, EventType
@@ -26,6 +30,7 @@ class Journal:
         self._store, self._claim = store, claim
         self._entries: list[Entry] = []
         self._words: list[bytes] = []
+        self._clean = secrecy.stream()
         self._next = 1
         self._written_at = 0.0
         self._output = 0
@@ -36,14 +41,14 @@ class Journal:
         """Write an event now, with everything that was collected before it."""
         with self._lock:
             self._gather()
-            self._entries.append(Entry(kind, canonical(value)))
+            self._entries.append(Entry(kind, canonical(secrecy.redacted_value(value))))
             self._write()
 
     def output(self, chunk: bytes) -> None:
-        """Collect some output; it is written with the next batch."""
+        """Collect some output; it is written with the next batch, once its line is complete."""
         with self._lock:
             if self._output < _MOST_OUTPUT:
-                self._words.append(chunk)
+                self._words.append(self._clean.take(chunk))
             self._output += len(chunk)
             if sum(map(len, self._words)) >= _MOST_AT_ONCE:
                 self._gather()
@@ -51,7 +56,8 @@ class Journal:
                 self._write()
 
     def keep(self, name: str, media_type: str, data: bytes, **more: Json) -> None:
-        """Keep an artifact and say so. A run never fails for one that cannot be kept."""
+        """Keep a text and say so. A run never fails for one that cannot be kept."""
+        data = secrecy.redacted_bytes(data)
         facts: dict[str, Json] = {
             "name": name, "media_type": media_type, "size": len(data), "digest": digest(data),
             **more,
@@ -64,8 +70,19 @@ class Journal:
             return  # of a lost fence the run will hear from the keeper
         self.tell(EventType.ARTIFACT, **facts)
 
+    def end_output(self) -> None:
+        """Take it that a process has ended: its last line, if it did not end, is all of it.
+
+        Of output that was cut off the last line is left out, for it may be half a secret.
+        """
+        with self._lock:
+            if self._output < _MOST_OUTPUT:
+                self._words.append(self._clean.end())
+            self._clean = secrecy.stream()
+
     def close(self) -> None:
         """Write what is left."""
+        self.end_output()
         with self._lock:
             self._write()
 

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app import secrecy
 from app.domain.digest import Json, text
 from app.domain.scope import Change
 from app.kinds.request import WorkRequest
@@ -28,7 +29,7 @@ class Friction:
 
     def as_json(self) -> dict[str, Json]:
         """Bounded, and fit for canonical bytes."""
-        return {"code": self.code, "detail": text(self.detail)[:2000]}
+        return {"code": self.code, "detail": text(secrecy.redacted(self.detail))[:2000]}
 
 
 @dataclass(frozen=True, slots=True)

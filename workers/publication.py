@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
+from app import secrecy
 from app.domain import head
 from app.domain.decision import FOUND, Decision, was_abandoned
-from app.domain.digest import Json, canonical, text
+from app.domain.digest import Json, text
 from app.domain.errors import ForgeRefused, PushLost
 from app.domain.event import EventType
 from app.domain.pull_request import (
@@ -29,7 +30,7 @@ from app.domain.pull_request import (
 )
 from app.domain.result import Observation, Outcome
 from app.events import Moment, emit
-from app.kinds.ending import ending
+from app.kinds.ending import ending, observation_of
 from app.kinds.request import PullRequestRequest, pull_request_request
 from app.store import activities, evidence, unknowns
 from app.store.evidence import EffectCall
@@ -37,7 +38,7 @@ from app.transitions.bind import bind
 from app.transitions.hold import hold
 from app.transitions.record import record
 from app.transitions.release import release
-from workers import calling
+from workers import calling, quarantine
 from workers.forges import FORGES
 from workers.forges.base import Dress, Forge, RequestDraft
 from workers.giving_back import give_back
@@ -163,6 +164,9 @@ class Publication:
 
         Refused or uncertain: what is there must show itself; no second call follows either way.
         """
+        if why := quarantine.in_names(self.request):
+            self._record(ending(Outcome.FAILED, quarantine.IN_NAME, why))
+            return
         try:
             self.made = calling.send(self.run, self.forge, self._draft(self._head))
             self.unanswered = True
@@ -195,7 +199,7 @@ class Publication:
             "v": 1, "outcome": Outcome.GREEN, "pull_request": calling.shown(known),
             "frictions": self._dressed(known),
         }  # fmt: skip
-        self._record(Observation(Outcome.GREEN, canonical(value)))
+        self._record(observation_of(Outcome.GREEN, value))
 
     def _dressed(self, known: ForgeRequest) -> list[Json]:
         """Labels, reviewers, a status on what is open; what is refused fails nothing."""
@@ -215,9 +219,8 @@ class Publication:
 
     def _draft(self, branch: str) -> RequestDraft:
         asked = self.request
-        return RequestDraft(
-            asked.title, asked.body, branch, asked.base, asked.operation, asked.draft
-        )
+        title, body = secrecy.redacted(asked.title), secrecy.redacted(asked.body)
+        return RequestDraft(title, body, branch, asked.base, asked.operation, asked.draft)
 
     def _record(self, observation: Observation) -> None:
         record(self.run.store, self.run.claim, observation)

@@ -85,6 +85,7 @@ def look_without_ref(
     run: Run, request: WorkRequest, checkout: Checkout, remote: Remote, *, tree_immortal: bool
 ) -> recovery_without_ref.Situation:
     """The same where the remote takes no mark; the payloads tell whether a branch is ours."""
+    checkout.put_back()
     refs = look_at(checkout.git_dir, remote, request.operation, request.branch)
     claim = run.claim
     with run.store.begin() as tx:
@@ -128,6 +129,7 @@ def _remote(
     checkout: Checkout, remote: Remote, request: WorkRequest
 ) -> tuple[RemoteOperation, bool]:
     """The operation, and where there is none, whether its branch is taken already (G01)."""
+    checkout.put_back()  # a run may be over
     seen = read(checkout.git_dir, remote, request.operation)
     if not isinstance(seen, Absent) or request.branch is None:
         return seen, False

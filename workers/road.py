@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from app import secrecy
 from app.domain import recovery
 from app.domain.digest import text
 from app.domain.errors import MarkRefused, PushLost, PushRefused, RemoteUnreadable, Stopped
@@ -17,6 +18,7 @@ from app.kinds.request import WorkRequest
 from app.repository.remote import Remote
 from app.transitions.hold import hold
 from app.transitions.start import start
+from workers.certified import certified
 from workers.concluding import conclude, conclude_as_found, ended, leave
 from workers.execution import Finished, execute
 from workers.handing_back import hand_back
@@ -171,6 +173,8 @@ class Road:
             self._publish_refusal("branch_clash", f"{branch} was made by somebody else meanwhile")
 
     def _publish(self) -> None:  # 9
+        assert self.finished is not None
+        self.finished = certified(self.request, self.checkout, self.finished)
         try:
             self._push_result()
         except PushRefused as fault:
@@ -205,4 +209,5 @@ class Road:
 
     def _signature(self) -> Author:
         signature = self.request.signature
-        return Author(signature.name, signature.email, signature.when)
+        name, email = secrecy.redacted(signature.name), secrecy.redacted(signature.email)
+        return Author(name, email, signature.when)

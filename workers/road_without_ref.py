@@ -24,6 +24,7 @@ from app.repository.remote import Remote
 from app.transitions.deposit import deposit
 from app.transitions.hold import hold
 from app.transitions.start import start
+from workers.certified import certified
 from workers.concluding import conclude, conclude_as_found, ended, leave
 from workers.execution import execute
 from workers.handing_back import hand_back
@@ -121,6 +122,7 @@ class RoadWithoutRef:
         finished = execute(self.run, self.request, self.checkout)  # 8
         if finished is None:
             return  # interrupted: the next look leaves it, or asks a person
+        finished = certified(self.request, self.checkout, finished)
         branch, candidate = self.request.branch, finished.candidate
         if branch is None or candidate is None:
             self._record(finished.observation)  # nothing to push, and so nothing to prove

@@ -8,6 +8,7 @@ from datetime import timedelta
 from app.domain.errors import (
     ClaimNotLive,
     FencepostError,
+    GitFailed,
     HostFailed,
     MarkRefused,
     OurFault,
@@ -26,12 +27,14 @@ from app.transitions.claim import claim
 from app.transitions.release import release
 from workers import checking, publication
 from workers.forges import FORGES
+from workers.forges.base import Ground
 from workers.handing_back import hand_back
 from workers.journal import Journal
 from workers.reconcile import is_without_ref
 from workers.road import Road
 from workers.road_without_ref import RoadWithoutRef
 from workers.worker import Message, Run, Worker
+from workers.workspace import large_files, submodules
 from workers.workspace.checkout import Checkout, open_checkout
 from workers.workspace.sweep import sweep
 
@@ -75,16 +78,40 @@ def work(this: Run) -> None:
     request = work_request(this.activity.request)
     bind(this.store, this.claim, request.operation)  # 5
     forge = FORGES[request.forge](this.worker.place(request.repository, request.url))
-    ground = forge.ground(request.base)
-    name = f"{request.attempt}-{request.step}-{this.claim.fence}"
     with (
-        open_checkout(
-            this.worker.checkouts, name, ground.remote, request.base, ground.objects
-        ) as checkout,
         this.worker.disk.heeded(),
-    ):  # before what filled it is removed
+        forge.ground(request.base, request.checkout.depth) as ground,
+        _opened(this, request, ground) as checkout,
+        this.worker.disk.heeded(),  # before what filled it is removed
+    ):
+        _fill(this, request, checkout, ground.remote)
         _walk(this, request, checkout, ground.remote)
     sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
+
+
+def _opened(this: Run, request: WorkRequest, ground: Ground) -> Checkout:
+    name = f"{request.attempt}-{request.step}-{this.claim.fence}"
+    try:
+        return open_checkout(
+            this.worker.checkouts, name, ground.remote, request.base, ground.objects,
+            shallow=ground.shallow, extent=request.checkout,
+        )  # fmt: skip
+    except HostFailed:
+        raise
+    except GitFailed:
+        ground.doubt()
+        raise
+
+
+def _fill(this: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:
+    """What the work order allows beside the repository itself."""
+    source = request.source
+    if source is None:
+        return
+    if request.checkout.submodules:
+        submodules.fill(checkout, source, this.worker.caches)
+    if request.checkout.lfs:
+        large_files.fill(checkout, remote, source)
 
 
 def _walk(this: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.agents import Agents
 from app.domain.identity import ActivityKey, Claim, DeliveryNumber
 from app.github.hub import Hub
+from app.isolation import Isolation
 from app.store.activities import Activity
 from app.store.engine import Store
 from app.store.listening import Waker
@@ -15,6 +16,8 @@ from workers.forges.base import Place
 from workers.journal import Journal
 from workers.keeper import Held, Keeper
 from workers.room import Disk
+from workers.workspace.box import Box, box_for
+from workers.workspace.checkout import Checkout
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +32,21 @@ class Worker:
     disk: Disk
     hub: Hub  #: its way to GitHub
     agents: Agents = field(repr=False)  #: and to the models of its agents
+    isolation: Isolation = field(default_factory=Isolation)
 
     def place(self, repository: str, url: str | None) -> Place:
         """Where a repository's requests live."""
-        return Place(self.mirrors, repository, url, self.home / "cache", self.hub)
+        return Place(self.mirrors, repository, url, self.caches, self.hub)
 
     @property
     def mirrors(self) -> Path:
         """Where the local forge keeps its bare mirrors."""
         return self.home / "forge"
+
+    @property
+    def caches(self) -> Path:
+        """Where objects of repositories elsewhere are kept, to be borrowed."""
+        return self.home / "cache"
 
     @property
     def checkouts(self) -> Path:
@@ -66,6 +75,11 @@ class Run:
     def claim(self) -> Claim:
         """The claim that everything is written under."""
         return self.held.claim
+
+    def box(self, checkout: Checkout) -> Box | None:
+        """What everything that runs in the checkout is shut into."""
+        folders = (checkout.tree, checkout.scratch)
+        return box_for(self.worker.isolation, self.worker.home, folders, checkout.git_dir)
 
     @property
     def store(self) -> Store:

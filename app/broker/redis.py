@@ -13,10 +13,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.retry import Retry
 
+from app import secrecy
 from app.broker.topology import CLIENT_PREFIX
 from app.domain.errors import RedisUnfit, RedisUnreachable
 from app.domain.identity import Kind
-from app.domain.redaction import without_password
 
 _MARKER = "fencepost:installation"
 _OLDEST = (6, 2)
@@ -41,6 +41,7 @@ class Broker:
     """A Redis server, asked directly; one that does not answer is RedisUnreachable."""
 
     def __init__(self, url: str, *, role: str) -> None:
+        secrecy.note("FENCEPOST_REDIS_URL", url)
         self._url = url
         self._client = redis.Redis.from_url(
             url, socket_timeout=5, socket_connect_timeout=5, client_name=CLIENT_PREFIX + role,
@@ -153,11 +154,11 @@ class Broker:
     def _unreachable(self, fault: Exception) -> RedisUnreachable:
         if isinstance(fault, AuthenticationError):
             return RedisUnreachable(
-                without_password(f"Redis refuses the login of {self._url}: {fault}"),
+                secrecy.redacted(f"Redis refuses the login of {self._url}: {fault}"),
                 hint="correct name and password in FENCEPOST_REDIS_URL",
             )
         return RedisUnreachable(
-            without_password(f"Redis does not answer at {self._url}: {fault}"),
+            secrecy.redacted(f"Redis does not answer at {self._url}: {fault}"),
             hint="start it, or correct FENCEPOST_REDIS_URL",
         )
 

@@ -13,6 +13,7 @@ from app.cli import (
     doctor_agents,
     doctor_embedded,
     doctor_host,
+    doctor_isolation,
     doctor_repository,
     doctor_servers,
     doctor_stack,
@@ -40,6 +41,7 @@ LOOKS: Mapping[str, Callable[[Settings], Iterable[Check]]] = {
     "stack": doctor_stack.stacks,
     "checkouts": doctor_stack.checkouts,
     "separation": doctor_embedded.separation,
+    "isolation": doctor_isolation.apart,
     "github": doctor_repository.account,
     "agents": doctor_agents.installed,
 }

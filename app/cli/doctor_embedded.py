@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from app import isolation
 from app.cli.doctor_check import Check, fault, ok, warning
 from app.config import Settings
 from app.domain.errors import ServersUnavailable
@@ -86,7 +87,9 @@ def life(settings: Settings) -> Iterator[Check]:
 def separation(settings: Settings) -> Iterator[Check]:
     """What keeps a command that workers run from the servers' passwords."""
     then = "run only what you would run yourself"
-    if account.is_root():
+    if isolation.read().is_on:
+        yield ok("separation", "namespaces: commands see neither FENCEPOST_HOME nor our processes")
+    elif account.is_root():
         yield warning("separation", "agent_is_root",
                       "nothing: commands run as root, who may read and end everything here",
                       f"{then}, or run fencepost as an ordinary user")  # fmt: skip

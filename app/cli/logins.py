@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -12,6 +11,7 @@ from app import config
 from app.config import Settings
 from app.domain.errors import DatabaseUnfit, DatabaseUnreachable
 from app.embedded import folder
+from app.embedded.password import fresh
 from app.embedded.servers import Addresses
 from app.store import footing, migrate, roles
 from app.store.engine import Store, open_engine, open_store
@@ -47,7 +47,7 @@ def of_owner(settings: Settings) -> Logins:
         # The logins stay; where Redis is, and how to listen, may be said anew.
         password = unquote(urlsplit(kept.app_url).password or "")
         return _keep(settings, kept.app_url, kept.worker_url, password)
-    made = {name: secrets.token_hex(32) for name in roles.LESSER}
+    made = {name: fresh() for name in roles.LESSER}
     owning = Store(open_engine(owner, name="fencepost-owner", timeouts=False))
     try:
         with owning.begin() as tx:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import click
@@ -9,7 +10,7 @@ import click
 from app import config
 from app.cli import stack
 from app.cli.follow import Follower, News, follow
-from app.cli.shown import elapsed, json_line
+from app.cli.shown import elapsed, json_line, plain
 from app.cli.telling import journal_sentence, output_lines
 from app.store.views.artifacts import artifact_bytes
 from app.store.views.attempt import AttemptSeen
@@ -28,7 +29,7 @@ def command(attempt: str, stay: bool, as_json: bool, name: str | None) -> None:
         with store.begin() as tx:
             found = find(tx, attempt, "attempt")
             if name is not None:
-                return click.echo(artifact_bytes(tx, found.world, found.id, name), nl=False)
+                return _print(artifact_bytes(tx, found.world, found.id, name))
         follower = Follower(store, found.world, found.id)
 
         def show(seen: AttemptSeen, news: list[News]) -> None:
@@ -53,4 +54,13 @@ def _tell(seen: AttemptSeen, step: str, event: Written, *, as_json: bool) -> Non
     words = journal_sentence(event)
     for line in [words] if words else [f"| {line}" for line in output_lines(event)]:
         print(start + line, flush=True)
+    return None
+
+
+def _print(artifact: bytes) -> None:
+    """As it is, for programs and files; on a terminal so that it cannot steer it."""
+    if not sys.stdout.isatty():
+        return click.echo(artifact, nl=False)
+    for line in artifact.decode("utf-8", "replace").split("\n"):
+        print(plain(line.expandtabs()))
     return None

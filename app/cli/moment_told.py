@@ -34,6 +34,7 @@ WORDS: Mapping[Moment, str] = {
     Moment.QUEUE_RESUMED: "{queue} is resumed",
     Moment.NO_ROOM: "begins nothing: too little disk is free in {folder}",
     Moment.ROOM_AGAIN: "has room again in {folder}",
+    Moment.CACHE_SWEPT: "removed the cache {name}, which nobody used",
     Moment.DRAINING: "begins nothing new; what runs may end",
     Moment.STALLED: "reads nothing although {queue} has messages; it is started again",
     Moment.ROLE_STARTED: "is ready",

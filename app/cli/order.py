@@ -15,6 +15,7 @@ from app.domain.board import Column
 from app.domain.digest import text
 from app.domain.errors import BadInput, IdempotencyConflict
 from app.domain.executor import COMMAND, agents
+from app.domain.extent import WHOLE, Extent, check_depth, check_folders
 from app.domain.identity import WorldId
 from app.domain.scope import check_patterns
 from app.domain.work_order import (
@@ -53,6 +54,7 @@ class Wanted:
     serial: bool = False
     style: Style = PLAIN
     agent: Agent | None = None  #: in place of a command
+    checkout: Extent = WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,13 @@ def agent_of(name: str | None, words: tuple[str, ...]) -> Agent | None:
     return Agent(name, words[0])
 
 
+def extent_of(
+    folders: tuple[str, ...], depth: int | None, *, submodules: bool, lfs: bool
+) -> Extent:
+    """How much of the repository is asked for; UnsafePath and BadInput for what cannot be."""
+    return Extent(check_folders(folders), check_depth(depth), submodules, lfs)
+
+
 def order_of(wanted: Wanted, source: Source) -> Order:
     """What was asked for, on one repository."""
     merge = MergeStrategy.SERIAL if wanted.serial else MergeStrategy.PARALLEL
@@ -118,6 +127,7 @@ def order_of(wanted: Wanted, source: Source) -> Order:
             _title(wanted), source.base, wanted.paths, wanted.command,
             wanted.checks, wanted.timeout, wanted.check_timeout, executor, wanted.agent,
             merge=merge, merge_bound=1 if wanted.serial else MOST_PARALLEL, style=wanted.style,
+            checkout=wanted.checkout,
         ),
     )  # fmt: skip
 

@@ -61,6 +61,12 @@ _SLOTS = 4
     "--draft", is_flag=True, help="Open the request as a draft, where the forge has them."
 )
 @click.option("--label", "labels", multiple=True, help="Of the request, where the forge has them.")
+@click.option(
+    "--sparse", "folders", multiple=True, metavar="FOLDER", help="Check out this folder alone."
+)
+@click.option("--depth", type=int, metavar="N", help="Show N commits of history; else all of it.")
+@click.option("--submodules", is_flag=True, help="Fetch submodules too, to be read.")
+@click.option("--lfs", is_flag=True, help="Fetch the large files of Git LFS too, to be read.")
 @click.option("--again", is_flag=True, help="Of a list, begin anew what failed or was canceled.")
 @click.option("--reason", metavar="WHY", help="Why it may succeed --again; ten characters or more.")
 @click.option("--detach", is_flag=True, help="Print the attempt and leave the stack running.")
@@ -69,7 +75,8 @@ _SLOTS = 4
 def command(
     repo: str | None, repos: str | None, base: str | None, paths: tuple[str, ...],
     checks: tuple[str, ...], agent: str | None, title: str | None, timeout: timedelta,
-    check_timeout: timedelta, serial: bool, draft: bool, labels: tuple[str, ...], again: bool,
+    check_timeout: timedelta, serial: bool, draft: bool, labels: tuple[str, ...],
+    folders: tuple[str, ...], depth: int | None, submodules: bool, lfs: bool, again: bool,
     reason: str | None, detach: bool, as_json: bool, command: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run COMMAND on a fresh checkout of a repository, check what it changed, and open a request.
@@ -86,7 +93,7 @@ def command(
     asks = order.agent_of(agent, command)
     asked = Wanted(
         paths, checks, command if asks is None else (), title, timeout, check_timeout, serial,
-        style, asks,
+        style, asks, order.extent_of(folders, depth, submodules=submodules, lfs=lfs),
     )  # fmt: skip
     why = _check_use(repo, repos, again, reason)
     if repos is not None:

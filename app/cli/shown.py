@@ -74,12 +74,19 @@ def listing(
 
 def as_json(value: object) -> None:
     """Print a value in full, for programs."""
-    print(json.dumps(jsonable(value), indent=2, ensure_ascii=False))
+    print(_harmless(json.dumps(jsonable(value), indent=2, ensure_ascii=False)))
 
 
 def json_line(value: Mapping[str, object]) -> None:
     """Print a value as one line, at once."""
-    print(json.dumps(jsonable(value), ensure_ascii=False), flush=True)
+    print(_harmless(json.dumps(jsonable(value), ensure_ascii=False)), flush=True)
+
+
+def _harmless(document: str) -> str:
+    """The same JSON, with what could steer a terminal written as escapes."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in document
+    )
 
 
 def jsonable(value: Any) -> Any:

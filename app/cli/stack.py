@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app import agents, config
+from app import agents, caches, config, isolation
 from app.broker.redis import Broker
 from app.cli import logins, record, tenancy
 from app.cli.logins import Logins
@@ -68,6 +68,8 @@ def provided(settings: Settings) -> Iterator[Logins]:
     """The servers for a stack of one's own: those that one owns, else the embedded ones."""
     registry.check(settings.lease)  # here, before a role refuses it again and again
     agents.read()
+    isolation.read()
+    caches.read()
     if settings.database_url:
         check_redis(settings.redis_url)
         yield logins.of_owner(settings)

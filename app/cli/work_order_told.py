@@ -67,6 +67,16 @@ def _style_lines(style: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "request", f"{name} {', '.join(asked) if isinstance(asked, list) else asked}"
 
 
+def _checkout_lines(extent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for folder in extent.get("sparse", []):
+        yield "checkout", f"folder {folder}"
+    if extent.get("depth"):
+        yield "checkout", f"{extent['depth']} commits of history"
+    for name in ("submodules", "lfs"):
+        if extent.get(name):
+            yield "checkout", f"{name} too"
+
+
 def _lines(said: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     """What the specification says, without what it leaves at its default."""
     yield "base", str(said["base"])
@@ -89,5 +99,6 @@ def _lines(said: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     merge = cast("Mapping[str, Json]", said["merge"])
     yield "merge", f"{merge['strategy']}, {merge['bound']} at a time"
     yield from _style_lines(cast("Mapping[str, Any]", said.get("style", {})))
+    yield from _checkout_lines(cast("Mapping[str, Any]", said.get("checkout", {})))
     for name, rule in cast("Mapping[str, Mapping[str, Json]]", said["retry"]).items():
         yield "retry", f"{name}: {rule['attempts']} times"

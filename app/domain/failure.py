@@ -60,7 +60,8 @@ _CODES: Mapping[FailureClass, str] = {
         "command_not_found command_not_executable base_missing unsafe_name unsafe_path "
         "database_unfit redis_unfit setup_error credential_missing path_matches_nothing "
         "cannot_bind setting_unfit setting_missing secret_unreadable "
-        "agent_missing agent_unfit agent_key_missing model_refused"
+        "agent_missing agent_unfit agent_key_missing model_refused lfs_missing "
+        "unsupported_repository isolation_unavailable"
     ),
     FailureClass.UNKNOWN_SIDE_EFFECT: (
         "forge_uncertain request_exists digest_conflict malformed_result foreign_operation_ref "
@@ -71,7 +72,8 @@ _CODES: Mapping[FailureClass, str] = {
     ),
     FailureClass.SCOPE_VIOLATION: (
         "outside_scope link_leaves_repository link_leaves_scope submodule_link name_clash "
-        "git_name special_file checkout_destroyed"
+        "git_name special_file large_file checkout_destroyed "
+        "secret_in_identity secret_in_candidate"
     ),
     FailureClass.VALIDATION: (
         "check_failed check_changed_files output_contract_broken unfit_input not_found bad_input "

@@ -62,6 +62,7 @@ class ViolationCode(StrEnum):
     NAME_CLASH = "name_clash"
     GIT_NAME = "git_name"
     SPECIAL_FILE = "special_file"
+    LARGE_FILE = "large_file"  #: of Git LFS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from app.domain.digest import Json, text
 from app.domain.executor import COMMAND
+from app.domain.extent import WHOLE, Extent
 
 #: The fact that says what a work order says; its earlier values are its earlier revisions.
 COMPONENT = "WorkOrder"
@@ -140,10 +141,12 @@ class Specification:
     retry: Mapping[str, RetryRule] = field(default_factory=dict)  #: by failure class
     second_person: bool = False  #: its author may not approve it (S05)
     style: Style = PLAIN
+    checkout: Extent = WHOLE  #: how much of the repository a run sees
 
     def value(self) -> Mapping[str, Json]:
-        """The canonical form; texts are brought into NFC. An ordinary style is left out."""
+        """The canonical form, texts in NFC; an ordinary style or checkout is left out."""
         style = {} if self.style == PLAIN else {"style": self.style.value()}
+        checkout = {} if self.checkout == WHOLE else {"checkout": self.checkout.value()}
         return {
             "v": 1,
             "title": text(self.title),
@@ -161,6 +164,7 @@ class Specification:
             "retry": {name: rule.value() for name, rule in self.retry.items()},
             "second_person": self.second_person,
             **style,
+            **checkout,
         }
 
 

@@ -13,8 +13,8 @@ from app.embedded.place import Place
 
 
 def fresh() -> str:
-    """Another password; of letters and digits, so that no file and no URL has to quote it."""
-    return token_hex(32)
+    """Another password; no file and no URL has to quote it, and all can see what it is."""
+    return f"fp_{token_hex(32)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import jwt
 
+from app import secrecy
 from app.config import Secret
 from app.domain.errors import ForgeRefused, RemoteUnreadable
 from app.github.account import Account, CredentialMissing
@@ -93,6 +94,7 @@ class Minted:
             {"repositories": [self._address.name]},
         )  # fmt: skip
         self._token = str(_field(minted, "token", where))
+        secrecy.note("github-token", self._token)
         ends = datetime.fromisoformat(str(_field(minted, "expires_at", where)))
         # the life is counted from GitHub's own time, so that a wrong clock here shortens nothing
         self._until = time.monotonic() + ends.timestamp() - (time.time() + _ahead_of(minted, 0.0))

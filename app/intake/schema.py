@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from app.domain.duration import PATTERN
+from app.domain.extent import MOST_DEPTH, MOST_FOLDERS
 from app.domain.work_order import LONGEST_TITLE, MOST_PARALLEL, RETRIED, Supersede
 from app.workflow.graph import MOST_STEPS, StepKind
 
@@ -118,6 +119,18 @@ SCHEMA: Final[Schema] = {
                     },
                 },
                 description="How the pull request looks at its forge.",
+            ),
+            "checkout": _object(
+                {
+                    "sparse": _list(
+                        _text(1_000), MOST_FOLDERS,
+                        description="Folders to check out, and nothing beside them; else all.",
+                    ),
+                    "depth": _count(MOST_DEPTH, description="Commits of history; else all."),
+                    "submodules": {"type": "boolean", "description": "Fetched too; else false."},
+                    "lfs": {"type": "boolean", "description": "Large files too; else false."},
+                },
+                description="How much of the repository a run sees.",
             ),
             "retry": _RULES,
             "second_person": {

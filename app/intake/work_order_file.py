@@ -12,6 +12,7 @@ from app.domain import executor
 from app.domain.digest import Json
 from app.domain.duration import duration
 from app.domain.errors import BadInput, UnsafePath
+from app.domain.extent import Extent, check_folders
 from app.domain.scope import check_patterns
 from app.domain.work_order import (
     Agent,
@@ -57,6 +58,7 @@ def _faults(document: Document) -> Iterator[Fault]:
     value = cast("dict[str, Any]", document.value)
     for name in ("paths", "exclude"):
         yield from _pattern_faults(document, name, value.get(name, []))
+    yield from _folder_faults(document, value.get("checkout", {}).get("sparse", []))
     yield from _leaf_faults(document, value)
     agent = value.get("agent")
     if agent and agent["name"] not in (known := executor.agents()):
@@ -75,6 +77,15 @@ def _pattern_faults(document: Document, name: str, patterns: Sequence[str]) -> I
                 raise UnsafePath(f"what may not change is listed under exclude: {pattern!r}")
         except BadInput as fault:
             yield Fault(document.place((name, number)), fault.code, fault.message)
+
+
+def _folder_faults(document: Document, folders: Sequence[str]) -> Iterator[Fault]:
+    for number, folder in enumerate(folders):
+        try:
+            check_folders([folder])
+        except BadInput as fault:
+            place = document.place(("checkout", "sparse", number))
+            yield Fault(place, fault.code, fault.message)
 
 
 def _leaf_faults(document: Document, value: Mapping[str, Any]) -> Iterator[Fault]:
@@ -128,6 +139,7 @@ def _read(value: Mapping[str, Any]) -> WorkOrderFile:
         retry={name: rule_of(rule) for name, rule in value.get("retry", {}).items()},
         second_person=value.get("second_person", False),
         style=_style(value.get("request", {})),
+        checkout=_extent(value.get("checkout", {})),
     )
     return WorkOrderFile(value.get("repository", "."), value.get("base"), specification)
 
@@ -136,6 +148,13 @@ def _style(value: Mapping[str, Any]) -> Style:
     return Style(
         value.get("draft", False), tuple(value.get("labels", [])),
         tuple(value.get("reviewers", [])), Supersede(value.get("supersede", Supersede.KEEP)),
+    )  # fmt: skip
+
+
+def _extent(value: Mapping[str, Any]) -> Extent:
+    return Extent(
+        check_folders(value.get("sparse", [])), value.get("depth"),
+        value.get("submodules", False), value.get("lfs", False),
     )  # fmt: skip
 
 

@@ -62,20 +62,20 @@ class Limits:
                 )
 
     def with_lease(self, lease: timedelta | None) -> Limits:
-        """The same with another lease, its heartbeat in proportion; None: as they are."""
+        """The same with another lease, and its heartbeat; None: as they are."""
         if lease is None:
             return self
         return replace(self, lease=lease, heartbeat=self.beat(lease))
 
     def beat(self, lease: timedelta) -> timedelta:
-        """The heartbeat of a claim that was given this lease."""
-        return self.heartbeat * (lease / self.lease)
+        """The heartbeat of a claim with this lease: in proportion, and no slower (O09)."""
+        return min(self.heartbeat, self.heartbeat * (lease / self.lease))
 
 
 #: What fits work of minutes on one host.
 ORDINARY = Limits(
     lease=timedelta(seconds=15),
-    heartbeat=timedelta(seconds=4),
+    heartbeat=timedelta(seconds=2.5),
     deadline=timedelta(minutes=15),
     stall=timedelta(hours=1),
     most_starts=5,

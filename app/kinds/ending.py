@@ -1,7 +1,8 @@
-"""The observation of work that ended without a run: canceled, dead, abandoned, or refused."""
+"""Observations, as all of them are made; and that of work that ended without a run."""
 
 from __future__ import annotations
 
+from app import secrecy
 from app.domain.digest import Json, canonical, text
 from app.domain.result import Observation, Outcome
 
@@ -15,6 +16,11 @@ def ending(outcome: Outcome, code: str, detail: str) -> Observation:
         "execution": {"ran": False},
         "checks": [],
         "commits": [],
-        "frictions": [{"code": code, "detail": text(detail)[:2000]}],
+        "frictions": [{"code": code, "detail": text(secrecy.redacted(detail))[:2000]}],
     }
-    return Observation(outcome, canonical(value))
+    return observation_of(outcome, value)
+
+
+def observation_of(outcome: Outcome, value: Json) -> Observation:
+    """The canonical bytes of what was observed, without a secret in them (E09)."""
+    return Observation(outcome, canonical(secrecy.redacted_value(value)))

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from app.domain.digest import Json, parse
 from app.domain.errors import UnfitInput
+from app.domain.extent import WHOLE, Extent
 from app.domain.identity import OperationId
 from app.domain.work_order import RetryRule
 from app.kinds.reading import integer, mapping, string, strings
@@ -45,6 +46,8 @@ class WorkRequest:
     signature: Signature
     message: str  #: of the commit
     outputs: Mapping[str, Json] | None  #: the JSON Schema of what it must write
+    checkout: Extent = WHOLE
+    source: str | None = None  #: where the repository came from; with a checkout of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ def work_request(data: bytes) -> WorkRequest:
         signature=_signature(mapping(value, "author")),
         message=f"{string(value, 'title')}\n\nFencepost-Attempt: {attempt}\n",
         outputs=mapping(value, "outputs") if value.get("outputs") is not None else None,
+        checkout=_extent(mapping(value, "checkout")) if "checkout" in value else WHOLE,
+        source=string(value, "source") if "source" in value else None,
     )
 
 
@@ -176,6 +181,12 @@ def _rule(value: Mapping[str, Json]) -> RetryRule:
 
 def _signature(value: Mapping[str, Json]) -> Signature:
     return Signature(string(value, "name"), string(value, "email"), integer(value, "when"))
+
+
+def _extent(value: Mapping[str, Json]) -> Extent:
+    depth = integer(value, "depth") if value.get("depth") is not None else None
+    folders = tuple(strings(value, "sparse"))
+    return Extent(folders, depth, value.get("submodules") is True, value.get("lfs") is True)
 
 
 def _object(data: bytes) -> Mapping[str, Json]:

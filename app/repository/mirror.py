@@ -14,6 +14,7 @@ from app.domain.errors import (
     BaseDiverged,
     BaseMissing,
     BaseReserved,
+    GitFailed,
     PushLost,
     RemoteUnreadable,
     UnsafeName,
@@ -61,13 +62,13 @@ def open_mirror(forge: Path, repository_id: str) -> Mirror:
         return mirror
     forge.mkdir(parents=True, exist_ok=True)
     draft = forge / f".{repository_id}.{secrets.token_hex(4)}"
-    git("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(draft))
-    with (draft / "config").open("a") as config:
-        config.write(_SETTINGS)
     try:
+        git("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(draft))
+        with (draft / "config").open("a") as config:
+            config.write(_SETTINGS)
         draft.rename(mirror.git_dir)
-    except OSError:
-        shutil.rmtree(draft)
+    except (OSError, GitFailed):  # somebody was first, or the disk is full
+        shutil.rmtree(draft, ignore_errors=True)
         if not mirror.git_dir.is_dir():
             raise
     return mirror

@@ -32,21 +32,24 @@ class Remote:
 
 
 def reach(
-    remote: Remote, *arguments: str, git_dir: Path | None = None, timeout: float = 300
-) -> Completed:
+    remote: Remote, *arguments: str, git_dir: Path | None = None, timeout: float = 300,
+    extra: Mapping[str, str] | None = None,
+) -> Completed:  # fmt: skip
     """Run a git command that speaks to the remote; if it is not let in, once more with new proof.
 
     A credential that ran out in the middle of a run costs nothing but this (G05).
     """
-    done = _reach(remote, arguments, git_dir, timeout)
+    more = extra or {}
+    done = _reach(remote, arguments, git_dir, timeout, more)
     is_shut_out = done.code != 0 and any(words in done.err for words in _NOT_LET_IN)
     if is_shut_out and remote.access is not None and remote.access.renew():
-        return _reach(remote, arguments, git_dir, timeout)
+        return _reach(remote, arguments, git_dir, timeout, more)
     return done
 
 
 def _reach(
-    remote: Remote, arguments: tuple[str, ...], git_dir: Path | None, timeout: float
-) -> Completed:
-    extra = {} if remote.access is None else remote.access.environment()
-    return attempt(*arguments, git_dir=git_dir, extra=extra, timeout=timeout)
+    remote: Remote, arguments: tuple[str, ...], git_dir: Path | None, timeout: float,
+    more: Mapping[str, str],
+) -> Completed:  # fmt: skip
+    extra = {} if remote.access is None else {**remote.access.environment()}
+    return attempt(*arguments, git_dir=git_dir, extra=extra | dict(more), timeout=timeout)

@@ -14,8 +14,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
+from app import secrecy
 from app.domain import errors
-from app.domain.redaction import without_password
 
 Tx = Connection
 
@@ -98,6 +98,7 @@ def open_store(url: str, *, name: str, connections: int = 4) -> Store:
 
 def open_engine(url: str, *, name: str, connections: int = 4, timeouts: bool = True) -> Engine:
     """An engine in READ COMMITTED whose sessions carry the timeouts of PROTOCOL §1."""
+    secrecy.note("FENCEPOST_DATABASE_URL", url)
     engine = create_engine(
         _with_driver(url),
         pool_size=connections,
@@ -130,7 +131,7 @@ def translated(fault: DBAPIError) -> errors.FencepostError:
     if constraint in _CONSTRAINTS:
         return _CONSTRAINTS[constraint](message)
     if fault.connection_invalidated or isinstance(fault, OperationalError | InterfaceError):
-        return errors.DatabaseUnreachable(without_password(message))
+        return errors.DatabaseUnreachable(secrecy.redacted(message))
     return errors.DatabaseUnfit(f"{state} {message}".strip())
 
 

@@ -184,4 +184,7 @@ def _put_order(
     }
     if "style" in spec:
         value["style"] = mapping(spec, "style")
+    if "checkout" in spec:
+        value["checkout"] = mapping(spec, "checkout")
+        value["source"] = text(repository.url)  # what submodules are seen from
     change.world.put(task.entity, ORDER, 1, value)

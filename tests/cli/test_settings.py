@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fixtures.command import Fencepost
 
-from app import config
+from app import caches, config
 from app.config import SECRETS, SecretUnreadable, SettingUnfit
 
 DATABASE, REDIS = "FENCEPOST_DATABASE_URL", "FENCEPOST_REDIS_URL"
@@ -159,3 +159,14 @@ def test_flower_needs_redis_alone(own: Fencepost, tmp_path: Path) -> None:
 
     assert (open_to_all.code, "(flower_without_authentication)" in open_to_all.err) == (2, True)
     assert (unfit.code, "(flower_credentials)" in unfit.err) == (2, True)
+
+
+def test_the_bounds_of_caches_are_a_size_and_a_time() -> None:
+    """Both have usual values; what is neither is refused with what to write."""
+    usual = caches.read({})
+    assert usual == caches.CacheBounds(20 << 30, timedelta(days=30))
+    told = {"FENCEPOST_CACHE_LIMIT": "500M", "FENCEPOST_CACHE_AGE": "12h"}
+    assert caches.read(told) == caches.CacheBounds(500 << 20, timedelta(hours=12))
+    for wrong in ({"FENCEPOST_CACHE_LIMIT": "much"}, {"FENCEPOST_CACHE_AGE": "long"}):
+        with pytest.raises(SettingUnfit, match=next(iter(wrong))):
+            caches.read(wrong)

@@ -6,7 +6,9 @@ The agents are the vendors' real binaries; the models are scripts on loopback.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from doubles.models import Call, Cut, Fail, Hang, Junk, Reason, Run, Say, Write
 from doubles.models.messages import Messages
 from fixtures.agents import KEY, Stand, claude, codex
+from fixtures.role import naming
 
 from workers.executors.base import Noted, Spawned, Wrote
 from workers.executors.registry import EXECUTORS
@@ -28,6 +31,9 @@ AGENTS = [name for name in STANDS if name != "command/v1"]
 CANARIES = ("FENCEPOST_DATABASE_URL", "FENCEPOST_REDIS_URL", "FENCEPOST_GITHUB_TOKEN",
             "FENCEPOST_OPENAI_API_KEY", "FENCEPOST_ANTHROPIC_API_KEY", "GITHUB_TOKEN",
             "FENCEPOST_TOKEN", "AWS_SECRET_ACCESS_KEY")  # fmt: skip
+
+ESCAPEE = Path(__file__).parents[1] / "doubles" / "escapee.py"
+ESCAPEES = ("deaf", "holder", "stopped", "hidden", "chain")
 
 pytestmark = pytest.mark.contract("E10")
 
@@ -134,7 +140,7 @@ def test_a_key_that_comes_back_is_hidden(agent: Stand) -> None:
     ran = agent.run(Fail(401, f"incorrect key {KEY} given"))
 
     assert ran.code == "model_unauthorized"
-    assert "incorrect key ***" in str(ran.outcome.problem)
+    assert "incorrect key [redacted:" in str(ran.outcome.problem)
     assert KEY not in repr(ran)
 
 
@@ -182,6 +188,26 @@ def test_is_canceled_with_all_that_it_started(stand: Stand) -> None:
     assert ran.ended.cause == "stopped"
     assert ran.took < 8
     assert stand.left() == []
+
+
+@pytest.mark.contract("Q08", "E06")
+@pytest.mark.parametrize("ends_by", ["itself", "cancel"])
+def test_nothing_that_it_leaves_is_left(stand: Stand, ends_by: str) -> None:
+    """Deaf, parentless, frozen, hidden, forking without end: at its end or a cancel all is gone."""
+    place = stand.tree / "left"
+    place.mkdir()
+    after = "0" if ends_by == "itself" else "stay"
+    words = (sys.executable, str(ESCAPEE), str(place), *ESCAPEES, after)
+
+    ran = stand.run(
+        Run(shlex.join(words)), Say(),
+        stop_when=(place / "ready").exists if ends_by == "cancel" else None,
+    )  # fmt: skip
+
+    assert (place / "ready").exists()
+    assert ran.ended.cause == ("exited" if ends_by == "itself" else "stopped")
+    assert ran.ended.survivors == 0
+    assert (stand.left(), naming(place)) == ([], {})
 
 
 @pytest.mark.contract("E07", "E06")

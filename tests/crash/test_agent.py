@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from doubles.models import Fail, ModelServer, Run, Say
+from doubles.models.messages import Messages
 from doubles.models.responses import Responses
 from fixtures.agents import KEY, binary
 from fixtures.role import Role, naming
@@ -20,6 +22,8 @@ from app.domain.digest import stored
 from app.domain.work_order import Agent
 from app.events import Moment
 from app.kinds import author, pull_request
+from app.transitions.cancel import cancel
+from app.transitions.change import LOCAL
 
 AUTHOR = f"kind={author.NAME}"
 WINDOWS = [
@@ -30,6 +34,7 @@ WINDOWS = [
     (f"{Moment.OPENED} kind={pull_request.NAME}", "result under fence 1"),
 ]
 LONG = [pytest.mark.long]
+ESCAPEE = Path(__file__).parents[1] / "doubles" / "escapee.py"
 MODULE = "src/humanize/lists.py"
 CHECK = f"PYTHONPATH=src {sys.executable} -m pytest -q -p no:cacheprovider tests/test_lists.py"
 
@@ -111,3 +116,33 @@ def test_a_model_that_refuses_fails_the_attempt(stack: Stack, model: ModelServer
     assert (seen.outcome, seen.requests, seen.starts()) == ("failed", [], 1)
     (friction,) = stored(seen.observation() or b"{}")["frictions"]
     assert friction["code"] == "model_unauthorized"
+
+
+@pytest.mark.contract("Q08", "E06", "E10")
+@pytest.mark.parametrize("name", ["codex", pytest.param("claude-code", marks=pytest.mark.long)])
+def test_an_agent_that_ignores_a_cancel_is_gone_all_the_same(stack: Stack, name: str) -> None:
+    """A tool of it traps TERM, forks and hides; the attempt is closed, and none of it is left."""
+    checkouts, program = stack.home / "checkouts", name.partition("-")[0]
+    words = shlex.join((sys.executable, str(ESCAPEE)))
+    kinds = "deaf holder stopped hidden chain stay"
+    script = [Run(f"mkdir left; exec {words} $PWD/left {kinds}"), Say("Never said.")]
+    with ModelServer(Responses() if name == "codex" else Messages(), script) as server:
+        vendor, path = ("OPENAI", "/v1") if name == "codex" else ("ANTHROPIC", "")
+        stack.settings |= {
+            f"FENCEPOST_{program.upper()}": binary(program),
+            f"FENCEPOST_{vendor}_BASE_URL": f"{server.url}{path}",
+            f"FENCEPOST_{vendor}_API_KEY": KEY,
+        }
+        attempt = stack.dispatch("", agent=Agent(name, "Never end."))
+        seen = stack.seen(attempt)
+        stack.build()
+        stack.until(lambda: list(checkouts.glob("*/*/left/ready")))
+        assert naming(checkouts)
+
+        cancel(stack.store, stack.world, LOCAL, attempt.id, "it is not needed")
+
+        stack.until(lambda: seen.is_over)
+    assert (seen.outcome, seen.requests) == ("canceled", [])
+    assert seen.chain == ["started under fence 1", "closed under fence 1"]
+    assert naming(checkouts) == {}
+    stack.until(lambda: not list(checkouts.glob("*")))

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fixtures.role import Role, naming
+from fixtures.seen import Seen
 from fixtures.stack import Stack
 
 from app.domain.board import Column
 from app.events import Moment
-from app.kinds import author
+from app.kinds import author, pull_request
 from app.transitions.cancel import cancel
 from app.transitions.change import LOCAL
 
 Killed = Callable[[Role], None]
 AUTHOR = f"kind={author.NAME}"
+REQUEST = f"kind={pull_request.NAME}"
+LONG_LEASE = {"FENCEPOST_LEASE": "120"}  #: so that nothing here comes from a lease that ran out
+WHY = "it is not needed any more"
+CLOSED = ("started under fence 1", "closed under fence 1")
+RESULT = ("started under fence 1", "result under fence 1")
 
 
 @pytest.mark.contract("Q08", "E06")
@@ -78,3 +87,136 @@ def test_work_is_canceled_without_any_worker(
     stack.until(lambda: seen.is_over, 15)
     assert (seen.outcome, seen.column) == ("canceled", Column.READY)
     assert stack.count("author") == 0
+
+
+@pytest.mark.contract("Q08")
+@pytest.mark.parametrize(
+    ("at", "starts", "chains"),
+    [
+        pytest.param(at, starts, chains, marks=[] if is_common else pytest.mark.long, id=at)
+        for at, starts, chains, is_common in [
+            (Moment.CLAIMED, 0, [("closed under fence 1",)], False),
+            (Moment.BOUND, 0, [("closed under fence 1",)], False),
+            (Moment.MARKED, 0, [CLOSED], True),
+            (Moment.STARTED, 1, [CLOSED, RESULT], True),
+            (Moment.SPAWNED, 1, [CLOSED, RESULT], False),
+            (Moment.EXITED, 1, [CLOSED, RESULT], False),
+            (Moment.CHECKED, 1, [CLOSED, RESULT], True),
+            (Moment.COMMITTED, 1, [CLOSED, RESULT], False),
+            (Moment.PUSHED, 1, [RESULT], True),
+            (Moment.RECORDED, 1, [RESULT], False),
+        ]
+    ],
+)
+def test_a_cancel_at_any_moment_makes_one_end(
+    stack: Stack, work: tuple[str, str], at: Moment, starts: int, chains: list[tuple[str, ...]]
+) -> None:
+    """The worker stands still there while it is asked for; afterwards every copy says the same."""
+    stack.settings = LONG_LEASE
+    seen = stack.seen(stack.dispatch(*work))
+    stack.start_dispatcher()
+    worker = stack.start_worker(f"{at} {AUTHOR}")
+    stack.until(lambda: worker.is_stopped)
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+    worker.go_on()
+
+    stack.until(lambda: seen.is_over)
+    assert (seen.starts(), tuple(seen.chain) in chains) == (starts, True)
+    assert stack.count("author") <= starts
+    assert seen.outcome == "canceled"
+    is_published = seen.chain[-1].startswith("result")
+    assert (bool(seen.head), seen.requests) == (is_published, [])
+    assert seen.steps["author"] == ("succeeded" if is_published else "canceled")
+    assert seen.observation() == seen.published if is_published else True
+    left_nothing(stack, seen)
+
+
+@pytest.mark.contract("Q08")
+@pytest.mark.parametrize(
+    "at", [Moment.CLAIMED, pytest.param(Moment.OPENED, marks=pytest.mark.long)]
+)
+def test_a_cancel_while_the_request_is_opened_makes_one_end(
+    stack: Stack, work: tuple[str, str], at: Moment
+) -> None:
+    """Before the call none is opened; after the answer the one that is there is recorded."""
+    stack.settings = LONG_LEASE
+    seen = stack.seen(stack.dispatch(*work))
+    stack.start_dispatcher()
+    worker = stack.start_worker(f"{at} {REQUEST}")
+    stack.until(lambda: worker.is_stopped)
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+    worker.go_on()
+
+    stack.until(lambda: seen.is_over)
+    opened = 0 if at is Moment.CLAIMED else 1
+    assert (seen.outcome, len(seen.requests)) == ("canceled", opened), seen.steps
+    assert tuple(seen.chain) == RESULT
+    left_nothing(stack, seen)
+
+
+@pytest.mark.contract("Q08", "E06")
+def test_a_check_is_canceled_with_what_it_started(stack: Stack, waiting: str) -> None:
+    """The cancel reaches whatever runs of an attempt at that moment."""
+    check = f"{stack.counted('check')}; trap '' TERM; setsid sleep 600 & sleep 600"
+    (stack.outside / "go").touch()
+    seen = stack.seen(stack.dispatch(waiting, check))
+    stack.build()
+    stack.until(lambda: stack.count("check"))
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+
+    stack.until(lambda: seen.is_over)
+    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
+    left_nothing(stack, seen)
+
+
+@pytest.mark.contract("Q08", "Q06")
+def test_a_cancel_reaches_a_worker_that_drains(stack: Stack, waiting: str) -> None:
+    """What it still runs is ended and closed; it waits for no grace."""
+    seen = stack.seen(stack.dispatch(waiting))
+    stack.start_dispatcher()
+    worker = stack.start_worker(more=["--grace", "600"])
+    stack.until(lambda: stack.count("author"))
+    worker.process.terminate()
+    stack.until(lambda: worker.says("worker.draining"))
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+
+    assert worker.process.wait(60) == 0
+    stack.until(lambda: seen.is_over)
+    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
+    left_nothing(stack, seen)
+
+
+@pytest.mark.contract("Q08")
+def test_what_nobody_runs_any_more_is_canceled_by_whoever_comes(stack: Stack, waiting: str) -> None:
+    """By the command, with no worker listening after one died in mid-run: the next only closes."""
+    seen = stack.seen(stack.dispatch(waiting))
+    stack.build()
+    stack.until(lambda: stack.count("author"))
+    stack.roles[-1].kill()
+
+    fencepost = Path(sys.executable).with_name("fencepost")
+    done = subprocess.run(
+        [fencepost, "attempts", "cancel", seen.attempt.id, "--reason", WHY],
+        env=dict(stack.environment(stack.database.app_url)), cwd=stack.home,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    stack.start_worker()
+
+    stack.until(lambda: seen.is_over)
+    assert (seen.outcome, seen.starts(), stack.count("author")) == ("canceled", 1, 1)
+    assert seen.chain[0] == "started under fence 1"
+    assert seen.chain[1].startswith("closed under fence")
+    left_nothing(stack, seen)
+
+
+def left_nothing(stack: Stack, seen: Seen) -> None:
+    """No claim, no checkout and no process but the roles is left of the attempt."""
+    assert seen.open_claims() == 0
+    stack.until(lambda: not list((stack.home / "checkouts").glob("*")))
+    alive = {one.process.pid for one in stack.roles if one.is_alive}
+    stack.until(lambda: set(naming(stack.home)) <= alive)

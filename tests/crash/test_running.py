@@ -53,10 +53,14 @@ def test_a_program_that_outlives_worker_and_supervisor_is_ended_by_the_next_clai
     stack.until(lambda: stack.count("author"))
     worker = stack.roles[-1]
     run = {"FENCEPOST_FENCE": "1", "FENCEPOST_ATTEMPT": seen.attempt.id}
-    (supervisor,) = children_of(worker.process.pid)
+    (guard,) = children_of(worker.process.pid)
+    (supervisor,) = children_of(guard)
 
     worker.stop()
-    os.kill(supervisor, signal.SIGKILL)
+    for one in (guard, supervisor):
+        os.kill(one, signal.SIGSTOP)
+    for one in (supervisor, guard):
+        os.kill(one, signal.SIGKILL)
     worker.kill()
     assert carrying(run)
     stack.start_worker()
@@ -92,7 +96,8 @@ def test_a_program_that_kills_its_worker_again_and_again_becomes_a_dead_letter(
     stack: Stack,
 ) -> None:
     """Five starts, then one claim that only closes; the attempt is dead, and a letter says so."""
-    poison = f"{stack.counted('author')}; kill -9 $(ps -o ppid= -p $PPID); sleep 60"
+    guard = "$(ps -o ppid= -p $PPID)"
+    poison = f"{stack.counted('author')}; kill -9 $(ps -o ppid= -p {guard}); sleep 60"
     seen = stack.seen(stack.dispatch(poison))
     stack.start_dispatcher()
     workers = [stack.start_worker()]

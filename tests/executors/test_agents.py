@@ -205,7 +205,7 @@ def test_none_is_ever_resumed(name: str) -> None:
     found = executor(name, NOTHING)
 
     assert found.name == name
-    assert found.capabilities == Capabilities(cancel=True, resume=False)
+    assert found.capabilities == Capabilities(cancel=True, resume=False, isolation=True)
 
 
 class Acme:
@@ -231,6 +231,8 @@ def test_others_come_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     ])  # fmt: skip
 
     assert isinstance(executor("acme/v1", NOTHING), Acme)
+    with pytest.raises(AgentUnfit, match="keeps its runs apart"):
+        executor("acme/v1", NOTHING, is_apart=True)
     for name in ("resuming/v1", "broken/v1"):
         with pytest.raises(AgentUnfit):
             executor(name, NOTHING)

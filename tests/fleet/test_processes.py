@@ -1,4 +1,4 @@
-"""Who runs what: dispatcher, worker, supervisor and agent are separate processes."""
+"""Who runs what: dispatcher, worker, guard, supervisor and agent are separate processes."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def look(stack: Stack, tmp_path: Path) -> tuple[str, Path]:
 
 
 @pytest.mark.contract("O10", "E02")
-def test_dispatcher_worker_supervisor_and_agent_are_four_processes(
+def test_dispatcher_worker_guard_supervisor_and_agent_are_five_processes(
     stack: Stack, look: tuple[str, Path]
 ) -> None:
-    """The agent is a child of its supervisor, that one of the worker; the dispatcher is apart."""
+    """The agent is its supervisor's child, as that is the guard's; the dispatcher is apart."""
     command, answer = look
     dispatcher, worker = stack.start_dispatcher(), stack.start_worker()
     seen = stack.seen(stack.dispatch(command))
@@ -50,10 +50,11 @@ def test_dispatcher_worker_supervisor_and_agent_are_four_processes(
 
     assert seen.outcome == "done"
     told = json.loads(answer.read_text())
-    (agent, _), (supervisor, how), (above, _), *_ = told["above"]
+    (agent, _), (supervisor, how), (guard, _), (above, _), *_ = told["above"]
     assert above == worker.process.pid
     assert Path(how[-3]).name == "supervisor.py"
-    assert len({agent, supervisor, worker.process.pid, dispatcher.process.pid, os.getpid()}) == 5
+    above = {agent, supervisor, guard, worker.process.pid, dispatcher.process.pid, os.getpid()}
+    assert len(above) == 6
 
 
 @pytest.mark.contract("E02")

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from app.domain.digest import canonical
+from app.domain.extent import Extent
 from app.domain.work_order import Budget, MergeStrategy, RetryRule
 from app.intake.fault import UnfitFile
 from app.intake.work_order_file import WorkOrderFile, read
@@ -251,3 +252,13 @@ workflow:
     assert '"timeout_s":172800' in canonical(workflow).decode()
 
     assert faults_of(text.replace("TIME", "9d")) == [(6, 59, "out_of_range")]
+
+
+def test_a_checkout_is_read_and_its_folders_are_checked():
+    """How much of the repository a run sees, and where a folder is none."""
+    asked = "command: [x]\ncheckout: {sparse: [src/, docs], depth: 2, submodules: true}\n"
+
+    assert a_file(asked).specification.checkout == Extent(("docs", "src"), 2, submodules=True)
+    with pytest.raises(UnfitFile) as refused:
+        a_file("command: [x]\ncheckout:\n  sparse: [src, ../x]\n")
+    assert [(one.code, one.place.line) for one in refused.value.faults] == [("unsafe_path", 3)]

@@ -43,13 +43,22 @@ def test_limits_that_do_not_go_together_are_refused(change: dict[str, Any], rule
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_lease_keeps_the_heartbeats_share(kind: str) -> None:
-    """FENCEPOST_LEASE changes both, so that as many beats fit into a lease as before."""
+    """A shorter FENCEPOST_LEASE shortens both, so that as many beats fit into it as before."""
     own = registry.KINDS[registry.Kind(kind)].limits
 
     other = own.with_lease(3 * SECOND)
 
     assert other.lease == 3 * SECOND
     assert other.lease / other.heartbeat == pytest.approx(own.lease / own.heartbeat)
+
+
+@pytest.mark.contract("O09")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_longer_lease_makes_no_cancel_slower(kind: str) -> None:
+    """A worker hears of a cancel with its next beat, so none comes later than is usual."""
+    own = registry.KINDS[registry.Kind(kind)].limits
+
+    assert own.with_lease(10 * own.lease).heartbeat == own.heartbeat
 
 
 def test_a_dispatcher_refuses_a_lease_that_outlasts_a_delivery(stack: Stack) -> None:

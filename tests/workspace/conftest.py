@@ -108,6 +108,12 @@ def upstream(tmp_path: Path) -> Upstream:
     return Upstream(tmp_path / "upstream.git")
 
 
+@pytest.fixture
+def another(tmp_path: Path) -> Callable[[str], Upstream]:
+    """Make one more bare repository, beside the first."""
+    return lambda name: Upstream(tmp_path / name)
+
+
 class Serve(BaseHTTPRequestHandler):
     """Git over HTTP, run by a server with a configuration of its own: hooks do run there."""
 

@@ -41,7 +41,10 @@ def test_keeps_the_end_and_a_proof_of_the_whole():
         (b"\xff\xfe", "\ufffd\ufffd"),
         ("e\u0301".encode(), "\u00e9"),
         ("a\u202eb\u2066c".encode(), "abc"),
-        ("\u009b31mx\u0085".encode(), "x"),
+        ("\u009b31mx\u0085".encode(), "x\n"),
+        ("one\u2028two\u2029".encode(), "one\ntwo\n"),
+        ("a\u200bb\u200fc\u2060d\U000e0041e".encode(), "abcde"),
+        ("\U0001f469\u200d\U0001f4bb".encode(), "\U0001f469\u200d\U0001f4bb"),
         (b"tab\tline\n", "tab\tline\n"),
     ],
 )

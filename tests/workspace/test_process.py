@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from fixtures.role import naming
 
 from workers.workspace import process
 from workers.workspace.environment import OPERATION
@@ -21,6 +24,8 @@ from workers.workspace.presence import carrying
 from workers.workspace.process import Command, alive, kill_all, run
 
 ROOT = Path(__file__).parents[2]
+ESCAPEES = ROOT / "tests" / "doubles" / "escapee.py"
+EVERY_KIND = ("deaf", "holder", "stopped", "hidden", "chain")
 SECONDS = timedelta(seconds=1)
 
 #: A process in a session of its own, without its parent, deaf to TERM, holding the output open.
@@ -39,6 +44,19 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 Path("escaped").write_text(str(os.getpid()))
 os.write(tell, b"!")
 signal.pause()
+"""
+
+#: Each link starts the next and ends at once, deaf, and in a session of its own if it is told to.
+CHAIN = """
+#include <signal.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    signal(SIGTERM, SIG_IGN);
+    for (long link = 0; link < 3000000; link++) {
+        if (fork()) _exit(0);
+        if (count > 1) setsid();
+    }
+}
 """
 
 WORKER = """
@@ -65,17 +83,39 @@ def value(tmp_path):
 def start(tmp_path, value):
     """Run a command under a supervisor, in this thread."""
 
-    def start(*argv, stop=None, on_output=lambda chunk: None, **limits):
+    def start(*argv, stop=None, on_output=lambda chunk: None, on_error=None, **limits):
         limits = {"deadline": 30 * SECONDS, "stall": None, "grace": SECONDS / 5} | limits
         command = Command(argv, tmp_path, {"PATH": os.environ["PATH"]}, **limits)
         return run(
             command,
             on_output=on_output,
+            on_error=on_error,
             stop=stop or threading.Event(),
             marker={OPERATION: value},
         )
 
     return start
+
+
+@pytest.fixture
+def escapee(start, tmp_path):
+    """Run a program that leaves escapees of these kinds; afterwards none of them is there."""
+
+    def escapee(*words, **limits):
+        (tmp_path / "ready").unlink(missing_ok=True)
+        ended = start(sys.executable, str(ESCAPEES), str(tmp_path), *words, **limits)
+        assert {pid: name for pid, name in naming(tmp_path).items() if "innocent" not in name} == {}
+        return ended
+
+    return escapee
+
+
+def watching(value):
+    """The pids of the guard and the supervisor of the run that carries this marker."""
+    parents = {pid: int(stat_of(pid)[1]) for pid in alive(OPERATION, value)}
+    (guard,) = [pid for pid, parent in parents.items() if parent == os.getpid()]
+    (supervisor,) = [pid for pid, parent in parents.items() if parent == guard]
+    return guard, supervisor
 
 
 def python(program):
@@ -85,10 +125,14 @@ def python(program):
 def is_gone(pid):
     """Whether a process has ended; its new parent may not have collected it yet."""
     try:
-        stat = Path(f"/proc/{pid.strip()}/stat").read_text()
+        return stat_of(pid.strip())[0] == "Z"
     except OSError:
         return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
+
+
+def stat_of(pid):
+    """What the kernel says of a process: its state, its parent and more."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 @pytest.mark.parametrize("code", [0, 3, 255])
@@ -161,6 +205,108 @@ def test_nothing_escapes(start, tmp_path, after):
     assert is_gone((tmp_path / "escaped").read_text())
     assert ended.survivors == 0
     assert ended.cause == ("deadline" if "pause" in after else "exited")
+
+
+@pytest.mark.contract("E06")
+@pytest.mark.parametrize("after", ["0", "3", "stay", "on"])
+def test_nothing_of_any_kind_escapes(escapee, after):
+    """Deaf, parentless, hidden, frozen or forking without end: at every end all of it is gone."""
+    limits = {"stay": {"stall": SECONDS}, "on": {"deadline": SECONDS}}
+
+    ended = escapee(*EVERY_KIND, after, **limits.get(after, {}))
+
+    causes = {"stay": "stalled", "on": "deadline"}
+    assert (ended.cause, ended.survivors) == (causes.get(after, "exited"), 0)
+    assert ended.exit == (int(after) if after.isdigit() else None)
+
+
+@pytest.mark.contract("E06")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_no_chain_of_forks_is_fast_enough(start, tmp_path):
+    """Chains of forks without a pause, on a host with a thousand other processes, are outrun."""
+    (tmp_path / "chain.c").write_text(CHAIN)
+    subprocess.run(["cc", "-O2", "-o", "chain", "chain.c"], cwd=tmp_path, check=True)
+    chain = tmp_path / "chain"
+    others = [subprocess.Popen(["sleep", "60"]) for _ in range(1000)]
+    try:
+        ended = start("sh", "-c", "; ".join([f"{chain} leave", str(chain)] * 5))
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+
+    assert (ended.cause, ended.exit, ended.survivors) == ("exited", 0, 0)
+    assert naming(tmp_path) == {}
+
+
+@pytest.mark.contract("E06")
+@pytest.mark.parametrize("victim", ["supervisor", "guard"])
+def test_whoever_kills_a_supervisor_gains_nothing(escapee, until, tmp_path, value, victim):
+    """Of the two processes that watch a run the other ends it, what is hidden and forks too."""
+
+    def kill():
+        until((tmp_path / "ready").exists)
+        os.kill(watching(value)[victim == "supervisor"], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    ended = escapee(*EVERY_KIND, "stay")
+    killer.join()
+
+    assert ended.survivors == 0
+    assert ended.cause == ("lost" if victim == "supervisor" else "stopped")
+
+
+@pytest.mark.contract("E06", "E07")
+def test_whoever_freezes_a_guard_gains_nothing(escapee, until, tmp_path, value):
+    """A guard that stands still holds up neither the run's end nor its worker."""
+
+    def freeze():
+        until((tmp_path / "ready").exists)
+        os.kill(watching(value)[0], signal.SIGSTOP)
+
+    freezer = threading.Thread(target=freeze)
+    freezer.start()
+    ended = escapee(*EVERY_KIND, "stay", stall=SECONDS)
+    freezer.join()
+
+    assert (ended.cause, ended.survivors) == ("stalled", 0)
+    assert ended.duration < 10 * SECONDS
+
+
+@pytest.mark.contract("E06")
+def test_an_earlier_tree_is_ended_whole(tmp_path, value, until):
+    """What an earlier run left is killed with what hides and forks below its guard."""
+    program = shlex.join((sys.executable, str(ESCAPEES), str(tmp_path), *EVERY_KIND, "stay"))
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(ROOT), value, f"import os; os.system({program!r})"],
+        cwd=ROOT,
+    )
+    until((tmp_path / "ready").exists)
+
+    assert kill_all(OPERATION, value)
+
+    assert set(naming(tmp_path)) <= {worker.pid}
+    worker.wait()
+
+
+@pytest.mark.contract("E06")
+def test_an_innocent_is_not_touched(escapee, until, tmp_path):
+    """A process of the same user, name and session that no run started lives on."""
+    place = tmp_path / "innocent"
+    place.mkdir()
+    words = [sys.executable, str(ESCAPEES), str(place), "deaf", "holder", "stay"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, env={OPERATION: "another"}) as innocent:
+        until((place / "ready").exists)
+        before = naming(place)
+
+        escapee(*EVERY_KIND, "7")
+        escapee(*EVERY_KIND, "stay", stall=SECONDS / 2)
+
+        assert naming(place) == before
+        assert len(before) == 3
+        innocent.kill()
+        assert kill_all(OPERATION, "another")
 
 
 @pytest.mark.contract("E06")
@@ -239,6 +385,19 @@ def test_floods_are_bounded(start):
     assert ended.output.sha256 == whole.hexdigest()
     assert len(ended.output.tail) == 64 * 1024
     assert ended.output.tail.endswith(b"\0end")
+
+
+@pytest.mark.contract("E05")
+def test_streams_come_apart(start):
+    """With somebody to hear stderr each stream arrives whole by itself; all of it is counted."""
+    out, errors = hashlib.sha256(), hashlib.sha256()
+    program = "head -c 9000000 /dev/zero & head -c 7000000 /dev/zero | tr '\\0' e >&2; wait; exit 3"
+
+    ended = start("sh", "-c", program, on_output=out.update, on_error=errors.update)
+
+    assert (ended.exit, ended.output.total) == (3, 16_000_000)
+    assert out.digest() == hashlib.sha256(bytes(9_000_000)).digest()
+    assert errors.digest() == hashlib.sha256(b"e" * 7_000_000).digest()
 
 
 @pytest.mark.contract("E05")

@@ -7,6 +7,7 @@ this gives works (`run`), tells what happens as it happens (`on_event`), ends wh
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Protocol, TypeAlias
 
 from app.domain.digest import Json
 from app.domain.event import EventType
+from workers.workspace.box import Box
 from workers.workspace.process import Ended
 
 
@@ -25,6 +27,7 @@ class Capabilities:
 
     cancel: bool
     resume: bool
+    isolation: bool = False  #: it runs what it runs in the box that it is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Assignment:
     marker: Mapping[str, str]  #: by which every process of the run is found
     deadline: timedelta
     stall: timedelta | None
+    box: Box | None = None  #: what the run is shut into; None: nothing keeps it apart
+
+    def box_to(self, model: str) -> Box | None:
+        """The same box, from which the model at this address can be reached."""
+        return self.box and dataclasses.replace(self.box, model=model)
 
 
 @dataclass(frozen=True, slots=True)

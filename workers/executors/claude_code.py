@@ -21,6 +21,7 @@ _TESTED = Tested(
     least=(2, 1, 332), below=(2, 2, 0), help=("--help",), options=_OPTIONS
 )  # fmt: skip
 _TOOLS = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Task,TodoWrite,Write"  #: any other is denied
+_URL = "https://api.anthropic.com"
 #: The key comes by a pipe that is read up and gone before anything else runs: whatever the agent
 #: starts has neither its variable nor a descriptor to find it by.
 _BY_PIPE = 'exec 3<<END\n$FENCEPOST_MODEL_KEY\nEND\nunset FENCEPOST_MODEL_KEY; exec "$0" "$@"'
@@ -36,7 +37,7 @@ class ClaudeCodeExecutor:
     """Runs `claude --print` with a home of its own inside the claim's scratch folder."""
 
     name = CLAUDE_CODE
-    capabilities = Capabilities(cancel=True, resume=False)
+    capabilities = Capabilities(cancel=True, resume=False, isolation=True)
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -63,8 +64,8 @@ class ClaudeCodeExecutor:
         )  # fmt: skip
         command = Command(
             argv, assignment.tree, {**assignment.environment, **private},
-            assignment.deadline, assignment.stall,
+            assignment.deadline, assignment.stall, box=assignment.box_to(self._agent.url or _URL),
         )  # fmt: skip
         shown = ("claude", "--print", prompt)
-        reader = ClaudeStream(assignment.tree, key)
-        return ProcessSession(shown, command, assignment.marker, reader, found.notes, key)
+        reader = ClaudeStream(assignment.tree)
+        return ProcessSession(shown, command, assignment.marker, reader, found.notes)

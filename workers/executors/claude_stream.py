@@ -8,9 +8,10 @@ from typing import Any
 
 from app.domain.event import EventType
 from workers.executors import model_trouble
-from workers.executors.base import Happening, Noted, Outcome, Problem, Usage, Wrote
+from workers.executors.base import Happening, Noted, Outcome, Problem, Usage
 from workers.executors.bounded import bounded, count, words
-from workers.executors.lines import Lines
+from workers.executors.complaints import Complaints
+from workers.executors.lines import Line, Lines, parts
 from workers.workspace.process import Ended
 
 _WRITES = ("Edit", "NotebookEdit", "Write")
@@ -20,22 +21,29 @@ _MOST_OPEN = 200  #: calls of tools whose answers are waited for
 class ClaudeStream:
     """Reads the lines of `claude --print --output-format stream-json`."""
 
-    def __init__(self, tree: Path, secret: str) -> None:
+    def __init__(self, tree: Path) -> None:
         self._tree = tree
-        self._lines = Lines(secret)
+        self._lines = Lines()
+        self._complaints = Complaints()
         self._result: dict[str, Any] | None = None
-        self._said = ""  #: the last words that were on the other stream
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}  #: id → tool, what it was given
 
     def hear(self, chunk: bytes) -> Iterator[Happening]:
-        """Take the next bytes."""
+        """Take the next bytes of stdout."""
         for line in self._lines.take(chunk):
-            yield from self._line(line)
+            for part in parts(line):
+                yield from self._part(part)
+
+    def overhear(self, chunk: bytes) -> Iterator[Happening]:
+        """Take the next bytes of stderr."""
+        return self._complaints.hear(chunk)
 
     def close(self) -> Iterator[Happening]:
-        """Take the end."""
+        """Take the end of both."""
         for line in self._lines.end():
-            yield from self._line(line)
+            for part in parts(line):
+                yield from self._part(part)
+        yield from self._complaints.close()
 
     def judge(self, ended: Ended) -> Outcome:
         """Done is: exit 0, and a result that is no error; it says `success` of failures too."""
@@ -44,15 +52,15 @@ class ClaudeStream:
             return Outcome(_problem_of(self._result), usage)
         if ended.exit != 0:
             how = f"signal {ended.signal}" if ended.signal else f"exit {ended.exit}"
-            return Outcome(Problem("agent_failed", f"claude: {how}: {self._said}"), usage)
+            why = self._complaints.last
+            return Outcome(Problem("agent_failed", f"claude: {how}: {why}"), usage)
         if self._result is None:
             return Outcome(Problem("ending_missing", "claude: exit 0 without a result"))
         return Outcome(None, usage)
 
-    def _line(self, line: dict[str, Any] | bytes) -> Iterator[Happening]:
+    def _part(self, line: Line) -> Iterator[Happening]:
         if isinstance(line, bytes):
-            self._said = words(line.decode("utf-8", "replace"), 500).strip()
-            yield Wrote(line)
+            yield self._complaints.note(line)
             return
         match line["type"], line.get("subtype"):
             case "system", "init":

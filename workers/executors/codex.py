@@ -27,7 +27,7 @@ class CodexExecutor:
     """Runs `codex exec` with a home of its own inside the claim's scratch folder."""
 
     name = CODEX
-    capabilities = Capabilities(cancel=True, resume=False)
+    capabilities = Capabilities(cancel=True, resume=False, isolation=True)
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -36,7 +36,7 @@ class CodexExecutor:
         """Find the program, and write its settings where only this run reads them."""
         found = program.find(self._agent.program, "FENCEPOST_CODEX", _TESTED)
         if self._agent.is_sandboxed:
-            codex_sandbox.prove(found.path)
+            codex_sandbox.prove(found.path, assignment.scratch, assignment.box)
         prompt = program.asked(assignment.prompt)
         key = program.key_of(self._agent.key, "FENCEPOST_OPENAI_API_KEY")
         home = assignment.scratch / "home" / ".codex"
@@ -49,11 +49,11 @@ class CodexExecutor:
         private = {"CODEX_HOME": str(home), _KEY: key}
         command = Command(
             argv, assignment.tree, {**assignment.environment, **private},
-            assignment.deadline, assignment.stall,
+            assignment.deadline, assignment.stall, box=assignment.box_to(self._agent.url or _URL),
         )  # fmt: skip
         shown = ("codex", "exec", prompt)
-        reader = CodexStream(assignment.tree, key)
-        return ProcessSession(shown, command, assignment.marker, reader, found.notes, key)
+        reader = CodexStream(assignment.tree)
+        return ProcessSession(shown, command, assignment.marker, reader, found.notes)
 
 
 def _settings(agent: Agent, tree: Path) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 from app.domain.event import EventType
 from workers.executors import model_trouble
-from workers.executors.base import Happening, Noted, Outcome, Problem, Usage, Wrote
+from workers.executors.base import Happening, Noted, Outcome, Problem, Usage
 from workers.executors.bounded import bounded, count, words
-from workers.executors.lines import Lines
+from workers.executors.complaints import Complaints
+from workers.executors.lines import Line, Lines, parts
 from workers.workspace.process import Ended
 
 _STATUS = re.compile(r"(?:unexpected|last) status:? (\d{3})")
@@ -22,23 +23,31 @@ _FINISHED = ("completed", "failed", "declined")
 class CodexStream:
     """Reads the lines of `codex exec --json`."""
 
-    def __init__(self, tree: Path, secret: str) -> None:
+    def __init__(self, tree: Path) -> None:
         self._tree = tree
-        self._lines = Lines(secret)
+        self._lines = Lines()
+        self._complaints = Complaints()
         self._is_complete = False  #: the last word was that the turn is completed
+        self._warned = ""  #: the last warning
         self._failed: str | None = None  #: the last word was that it failed, and this is why
-        self._said = ""  #: the last words that were on the other stream
         self._usage: Usage | None = None
 
     def hear(self, chunk: bytes) -> Iterator[Happening]:
-        """Take the next bytes."""
+        """Take the next bytes of stdout."""
         for line in self._lines.take(chunk):
-            yield from self._line(line)
+            for part in parts(line):
+                yield from self._part(part)
+
+    def overhear(self, chunk: bytes) -> Iterator[Happening]:
+        """Take the next bytes of stderr."""
+        return self._complaints.hear(chunk)
 
     def close(self) -> Iterator[Happening]:
-        """Take the end."""
+        """Take the end of both."""
         for line in self._lines.end():
-            yield from self._line(line)
+            for part in parts(line):
+                yield from self._part(part)
+        yield from self._complaints.close()
 
     def judge(self, ended: Ended) -> Outcome:
         """Done is: exit 0, and the turn's completion as the last word."""
@@ -46,15 +55,15 @@ class CodexStream:
             return Outcome(_problem_of(self._failed), self._usage)
         if ended.exit != 0:
             how = f"signal {ended.signal}" if ended.signal else f"exit {ended.exit}"
-            return Outcome(Problem("agent_failed", f"codex: {how}: {self._said}"), self._usage)
+            why = self._warned or self._complaints.last
+            return Outcome(Problem("agent_failed", f"codex: {how}: {why}"), self._usage)
         if not self._is_complete:
             return Outcome(Problem("ending_missing", "codex: exit 0 without an ending"))
         return Outcome(None, self._usage)
 
-    def _line(self, line: dict[str, Any] | bytes) -> Iterator[Happening]:
+    def _part(self, line: Line) -> Iterator[Happening]:
         if isinstance(line, bytes):
-            self._said = words(line.decode("utf-8", "replace"), 500).strip()
-            yield Wrote(line)
+            yield self._complaints.note(line)
             return
         self._is_complete, self._failed = False, None
         match line["type"]:
@@ -71,8 +80,8 @@ class CodexStream:
                 self._failed = message or "it does not say why"
                 yield _step("turn", state="failed", text=self._failed)
             case "error":
-                self._said = words(line.get("message"))
-                yield _step("warning", text=self._said)
+                self._warned = words(line.get("message"))
+                yield _step("warning", text=self._warned)
             case "item.started" | "item.completed" if isinstance(line.get("item"), dict):
                 yield from self._item(line["item"], is_over=line["type"] == "item.completed")
             case _:

@@ -15,13 +15,13 @@ class CommandExecutor:
     """Runs the assignment's program as it stands; exit 0 is done."""
 
     name = COMMAND
-    capabilities = Capabilities(cancel=True, resume=False)
+    capabilities = Capabilities(cancel=True, resume=False, isolation=True)
 
     def prepare(self, assignment: Assignment) -> ProcessSession:
         """Nothing is missing until the program is looked for, by whoever starts it."""
         command = Command(
             assignment.argv, assignment.tree, assignment.environment,
-            assignment.deadline, assignment.stall,
+            assignment.deadline, assignment.stall, box=assignment.box,
         )  # fmt: skip
         reader = _AsItIs(" ".join(assignment.argv[:1]))
         return ProcessSession(assignment.argv, command, assignment.marker, reader)
@@ -32,6 +32,7 @@ class _AsItIs:
     """Output that means nothing but itself."""
 
     program: str
+    overhear = None
 
     def hear(self, chunk: bytes) -> Iterable[Happening]:
         return (Wrote(chunk),)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.event import EventType
 from workers.executors.base import Happening, Noted, Outcome, Problem, Spawned
-from workers.workspace.output import OutputTail
 from workers.workspace.process import Command, Ended, run
 
 #: How the supervisor says that a run ended other than by itself → the failure's code.
@@ -18,6 +17,7 @@ CAUSES = {
     "not_executable": "command_not_executable",
     "deadline": "deadline_exceeded",
     "stalled": "stalled",
+    "not_isolated": "isolation_unavailable",
 }
 
 
@@ -29,6 +29,10 @@ class Reader(Protocol):
 
     def hear(self, chunk: bytes) -> Iterable[Happening]:
         """Take the next bytes."""
+
+    @property
+    def overhear(self) -> Callable[[bytes], Iterable[Happening]] | None:
+        """Take the next bytes of stderr; None hears both streams as one, in their order."""
 
     def close(self) -> Iterable[Happening]:
         """Take the end."""
@@ -46,7 +50,6 @@ class ProcessSession:
     marker: Mapping[str, str]
     reader: Reader
     before: tuple[Noted, ...] = ()  #: what is to be said first
-    secret: str = field(default="", repr=False)  #: what no output may hold
 
     def run(self, *, on_event: Callable[[Happening], None], stop: threading.Event) -> Ended:
         """Run the program; its start and what it writes are events as they happen."""
@@ -61,9 +64,11 @@ class ProcessSession:
                 if told <= _MOST_NOTES or not isinstance(one, Noted):
                     on_event(one)
 
+        overhear = self.reader.overhear
         ended = run(
             self.command,
             on_output=lambda chunk: tell(self.reader.hear(chunk)),
+            on_error=overhear and (lambda chunk: tell(overhear(chunk))),
             on_start=lambda pid: on_event(Spawned(pid)),
             stop=stop,
             marker=self.marker,
@@ -72,7 +77,7 @@ class ProcessSession:
         if told > _MOST_NOTES:
             words = f"{told - _MOST_NOTES} events more than {_MOST_NOTES} are left out"
             on_event(Noted(EventType.STEP, {"step": "warning", "text": words}))
-        return replace(ended, output=_without(self.secret, ended.output))
+        return ended
 
     def collect(self, ended: Ended) -> Outcome:
         """Judge by the cause that ended it first: a last word that came in time saves nothing."""
@@ -81,12 +86,5 @@ class ProcessSession:
             return outcome
         code = CAUSES.get(ended.cause, "command_failed")
         how = code.replace("_", " ") if ended.cause in CAUSES else ended.cause
-        return Outcome(Problem(code, f"{' '.join(self.shown[:1])}: {how}"), outcome.usage)
-
-
-def _without(secret: str, output: OutputTail) -> OutputTail:
-    """The same end of an output; the digest stays that of every byte that came."""
-    if not secret:
-        return output
-    hidden = output.tail.replace(secret.encode(), b"***")
-    return replace(output, tail=hidden)
+        why = f": {ended.why}" if ended.why else ""
+        return Outcome(Problem(code, f"{' '.join(self.shown[:1])}: {how}{why}"), outcome.usage)

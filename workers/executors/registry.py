@@ -20,10 +20,11 @@ EXECUTORS: Mapping[str, Callable[[Agents], Executor]] = {
 }
 
 
-def executor(name: str, agents: Agents) -> Executor:
+def executor(name: str, agents: Agents, *, is_apart: bool = False) -> Executor:
     """The executor of this name; AgentMissing says what there is, AgentUnfit what is wrong.
 
     An entry point `acme` of the group is loaded for `acme/v1`, and called without arguments.
+    Where runs are kept apart, one that does not know how is refused.
     """
     if name in EXECUTORS:
         return EXECUTORS[name](agents)
@@ -40,4 +41,9 @@ def executor(name: str, agents: Agents) -> Executor:
         raise AgentUnfit(f"{others[name].value}: {type(fault).__name__}: {fault}") from fault
     if found.name != name or found.capabilities.resume:
         raise AgentUnfit(f"{others[name].value} is no {name} that is begun anew each time (T10)")
+    if is_apart and not found.capabilities.isolation:
+        raise AgentUnfit(
+            f"{others[name].value} does not say that it keeps its runs apart",
+            hint="use one that does, or workers of their own with FENCEPOST_AGENT_ISOLATION=off",
+        )
     return found

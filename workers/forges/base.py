@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from app.domain.checks import Sighting
 from app.domain.head import HeadMove
@@ -15,6 +16,7 @@ from app.domain.identity import OperationId
 from app.domain.pull_request import ForgeRequest
 from app.github.hub import Hub
 from app.repository.remote import Remote
+from workers.workspace.cache import Cache
 
 _MARKER = re.compile(r"<!--\s*fencepost\s+operation\s*=\s*([0-9a-f]{64})\s*-->")
 _LOOKS_LIKE_ONE = re.compile(r"<!--(?=\s*fencepost\b)", re.IGNORECASE)
@@ -36,10 +38,29 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where a repository's commits come from and go to."""
+    """Where a repository's commits come from and go to; what is borrowed is kept inside `with`."""
 
     remote: Remote
     objects: Path  #: a folder of objects to borrow, the base's among them
+    shallow: tuple[str, ...] = ()  #: commits below which these hold no history
+    cache: Cache | None = None  #: whose objects they are
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.cache is not None:
+            self.cache.close()
+
+    def doubt(self) -> None:
+        """No checkout could be made of it: what can be fetched again will be."""
+        if self.cache is not None:
+            self.cache.doubt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +108,11 @@ class Forge(Protocol):
     def checks_grace(self) -> timedelta:
         """For how long checks of a request may still appear; nothing where there never are any."""
 
-    def ground(self, base: str) -> Ground:
-        """Where git goes, with the base in its objects; BaseMissing or RemoteUnreadable."""
+    def ground(self, base: str, depth: int | None = None) -> Ground:
+        """Where git goes, with the base in its objects; BaseMissing or RemoteUnreadable.
+
+        With a depth so many commits of history are enough.
+        """
 
     def find(self, head: str) -> list[ForgeRequest]:
         """Every request of this repository on the branch, in any state.

@@ -37,7 +37,7 @@ class LocalForge:
     settle_window: timedelta = timedelta(seconds=2)
     checks_grace: timedelta = timedelta(0)  #: it has no checks
 
-    def ground(self, base: str) -> Ground:
+    def ground(self, base: str, depth: int | None = None) -> Ground:
         """The mirror, which has had the base since the dispatch."""
         return Ground(Remote(str(self.mirror.git_dir)), self.mirror.git_dir / "objects")
 

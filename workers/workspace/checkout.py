@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from app.domain.errors import UnsafeName, WrongState
+from app.domain.extent import WHOLE, Extent
 from app.domain.scope import Change, Violation
 from app.repository.remote import Remote
 from workers.workspace import snapshot
+from workers.workspace.beyond import Beyond
+from workers.workspace.cache import Cache
 from workers.workspace.change import read_changes
 from workers.workspace.commit import Author, commit
 from workers.workspace.diff import read_diff
 from workers.workspace.owner import Ownership, own
+from workers.workspace.private import noted, put_back
 from workers.workspace.repository import check_out, make_agents, make_private
 from workers.workspace.sweep import remove, sweep
 
@@ -42,7 +48,10 @@ class Checkout:
         self.base = base
         #: What the last snapshot found and no git tree can hold; a scope violation each.
         self.unfit: list[Violation] = []
+        self.beyond = Beyond()
         self._ownership = ownership
+        self._borrowed = ExitStack()
+        self._settings: Mapping[str, bytes | None] = {}  #: of the git folder, as it was made
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +71,7 @@ class Checkout:
         except OSError:
             pass
         finally:
+            self._borrowed.close()
             self._ownership.release()
 
     def snapshot(self) -> str:
@@ -69,11 +79,13 @@ class Checkout:
 
         What no tree can hold is in `unfit` afterwards.
         """
-        taken, self.unfit = snapshot.take(self.git_dir, self.tree, self.base)
+        self.put_back()
+        taken, self.unfit = snapshot.take(self.git_dir, self.tree, self.base, self.beyond)
         return taken
 
     def commit(self, tree: str, parent: str, message: str, author: Author) -> str:
         """The commit of a tree; the same arguments give the same commit (E04)."""
+        self.put_back()
         return commit(self.git_dir, tree, [parent], message, author)
 
     def changes(self, base: str, other: str) -> list[Change]:
@@ -84,13 +96,26 @@ class Checkout:
         """The beginning of the patch between two trees, and the size of all of it."""
         return read_diff(self.git_dir, base, other, limit)
 
+    def borrow(self, cache: Cache) -> Cache:
+        """Keep a cache for as long as the checkout lives."""
+        return self._borrowed.enter_context(cache)
+
+    def settle(self) -> None:
+        """The git folder is made: as it is now, so it stays."""
+        self._settings = noted(self.git_dir)
+
+    def put_back(self) -> None:
+        """Make it so again, before git looks at what a run may have written there."""
+        put_back(self.git_dir, self._settings)
+
     def is_whole(self) -> bool:
         """Whether the working tree is still a folder that can be read."""
         return self.tree.is_dir() and os.access(self.tree, os.R_OK | os.X_OK)
 
     def changed_since(self, tree: str) -> list[str]:
         """The tracked paths that are no longer what the last snapshot, `tree`, took (E08)."""
-        return snapshot.changed_since(self.git_dir, self.tree, tree)
+        self.put_back()
+        return snapshot.changed_since(self.git_dir, self.tree, tree, self.beyond)
 
     def ignored_files(self, limit: int = 200) -> list[str]:
         """What the run left behind that is ignored, and so is in no commit."""
@@ -98,13 +123,15 @@ class Checkout:
 
 
 def open_checkout(
-    checkouts: Path, name: str, remote: Remote, base: str, objects: Path | None
-) -> Checkout:
+    checkouts: Path, name: str, remote: Remote, base: str, objects: Path | None,
+    *, shallow: Sequence[str] = (), extent: Extent = WHOLE,
+) -> Checkout:  # fmt: skip
     """A fresh checkout of a commit, owned by this process for as long as it lives.
 
     `name` is `<attempt>-<kind>-<fence>`; `objects` is the objects folder of a local mirror, to
-    share. A name that somebody living holds is WrongState; a base that is nowhere is BaseMissing.
-    Either way nothing is left behind.
+    share, and `shallow` the commits below which that holds no history. A name that somebody
+    living holds is WrongState; a base that is nowhere is BaseMissing. Either way nothing is left
+    behind.
     """
     if not _NAME.fullmatch(name) or name.endswith(".lock"):
         raise UnsafeName(f"not a checkout's name: {name!r}")
@@ -119,9 +146,10 @@ def open_checkout(
         remove(root)
         for folder in (root, checkout.tree, checkout.scratch):
             folder.mkdir(mode=0o700)
-        sources = make_private(checkout.git_dir, remote, base, objects)
-        check_out(checkout.git_dir, checkout.tree, base)
-        make_agents(checkout.tree, base, sources, checkout.git_dir / "index")
+        sources = make_private(checkout.git_dir, remote, base, objects, shallow)
+        check_out(checkout.git_dir, checkout.tree, base, extent.folders)
+        make_agents(checkout.tree, checkout.git_dir, base, sources, extent)
+        checkout.settle()
     except BaseException:
         checkout.close()
         raise

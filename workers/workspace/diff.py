@@ -8,7 +8,7 @@ from app.repository.git import git
 
 
 def read_diff(git_dir: Path, base: str, other: str, limit: int) -> tuple[bytes, int]:
-    """The beginning of the patch between two trees, and the size of all of it, in bytes.
+    """The first lines of the patch between two trees, and the size of all of it, in bytes.
 
     It goes through a file, so that a large one is nowhere in memory; of binary and very large
     files it only says that they differ.
@@ -21,6 +21,8 @@ def read_diff(git_dir: Path, base: str, other: str, limit: int) -> tuple[bytes, 
             base, other, "--", git_dir=git_dir, timeout=60,
         )  # fmt: skip
         with file.open("rb") as opened:
-            return opened.read(limit), file.stat().st_size
+            beginning, size = opened.read(limit), file.stat().st_size
+        # half a line may be half a secret, which nobody recognises
+        return beginning if size <= limit else beginning[: beginning.rfind(b"\n") + 1], size
     finally:
         file.unlink(missing_ok=True)

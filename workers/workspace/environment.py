@@ -10,7 +10,7 @@ ATTEMPT = "FENCEPOST_ATTEMPT"
 OPERATION = "FENCEPOST_OPERATION"
 FENCE = "FENCEPOST_FENCE"
 
-_INHERITED = ("PATH", "LANG", "TZ")
+INHERITED = ("PATH", "LANG", "TZ")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -27,7 +27,7 @@ def agent_environment(scratch: Path, marked: Mapping[str, str]) -> dict[str, str
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if name in _INHERITED or name.startswith("LC_")
+        if name in INHERITED or name.startswith("LC_")
     }
     private = {"HOME": str(home), "TMPDIR": str(temporary)}
     return {"PATH": _PATH} | inherited | private | dict(marked)

@@ -11,6 +11,8 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+from workers.workspace.locking import is_still
+
 
 class Ownership:
     """One held lock; released by `release`, or by the death of this process."""
@@ -46,16 +48,7 @@ def own(root: Path, patience: timedelta = timedelta(0)) -> Ownership | None:
                 return None
             time.sleep(0.01)
             continue
-        if _is_still(file, descriptor):
+        if is_still(file, descriptor):
             return Ownership(file, descriptor)
         # The holder before us took the file away between our open and our lock.
         os.close(descriptor)
-
-
-def _is_still(file: Path, descriptor: int) -> bool:
-    held = os.fstat(descriptor)
-    try:
-        named = file.stat()
-    except FileNotFoundError:
-        return False
-    return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)

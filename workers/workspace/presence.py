@@ -15,6 +15,7 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _PATIENCE = 10.0  #: seconds until what was killed has to be gone
+_TRUST = 2.0  #: seconds of them for a guard to end by itself
 
 
 def alive(marker_name: str, marker_value: str) -> list[int]:
@@ -40,19 +41,31 @@ def carrying(marked: Mapping[str, str]) -> list[int]:
 
 
 def kill_carrying(marked: Mapping[str, str]) -> bool:
-    """Kill what carries every one of the markers, and all below it; False if it may still run."""
+    """Kill what carries every one of the markers, and all below it; False if it may still run.
+
+    A guard, which has others below it and nobody marked above, is let be at first: it inherits
+    whatever loses its parent, hidden or fast as it may be, and ends it better than we can.
+    """
     seen: set[tuple[int, bytes]] = set()
-    until = time.monotonic() + _PATIENCE
+    began = time.monotonic()
     while True:
-        seen |= _with_descendants(carrying(marked))
+        roots = carrying(marked)
+        seen |= _with_descendants(roots)
         left = [(pid, born) for pid, born in seen if _stat(pid)[1:] == (True, born)]
         if not left:
             return True
-        if time.monotonic() > until:
+        if time.monotonic() > began + _PATIENCE:
             return False
+        spared = _guards(roots) if time.monotonic() < began + _TRUST else set()
         for pid, _ in left:
-            _kill(pid)
+            if pid not in spared:
+                _kill(pid)
         time.sleep(0.01)
+
+
+def _guards(marked: list[int]) -> set[int]:
+    roots = {pid for pid in marked if _stat(pid)[0] not in marked}
+    return roots & {_stat(pid)[0] for pid in _pids()}
 
 
 def _with_descendants(roots: list[int]) -> set[tuple[int, bytes]]:

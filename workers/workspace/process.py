@@ -1,6 +1,6 @@
 """Running a command under a supervisor of its own (PROTOCOL §9).
 
-The worker speaks with the supervisor over three pipes: control to it, output and status from it.
+The worker speaks with the supervisor over pipes: control to it, output and status from it.
 Whatever happens to the worker, closing its end of the control pipe ends the run's whole tree.
 """
 
@@ -18,14 +18,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from workers.workspace import confined
+from workers.workspace.box import Box
 from workers.workspace.output import Output, OutputTail
 from workers.workspace.presence import alive, carrying, kill_all, kill_carrying
 
 __all__ = ["Command", "Ended", "alive", "kill_all", "run"]
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_OURS = Path(__file__).parents[2]  #: the folder of our packages
 _CHUNK = 64 * 1024
 _LOOK = 100  #: milliseconds between two looks at the wish to stop
+_LAST = 2.0  #: seconds that a supervisor gets to end once it has nothing more to say
 _BACKSTOP = timedelta(seconds=20)  #: after deadline and grace, a silent supervisor is given up
 
 
@@ -39,6 +43,7 @@ class Command:
     deadline: timedelta
     stall: timedelta | None  #: the longest silence
     grace: timedelta = timedelta(seconds=2)  #: between TERM and KILL
+    box: Box | None = None  #: None: with the worker's processes, network, files and user
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,13 @@ class Ended:
 
     exit: int | None
     signal: int | None  #: that ended the program itself
-    cause: str  #: exited, deadline, stalled, stopped, orphaned, not_found, not_executable, lost
+    #: exited, deadline, stalled, stopped, orphaned, lost; without a start: not_found,
+    #: not_executable, not_isolated
+    cause: str
     duration: timedelta
     output: OutputTail
     survivors: int = 0
+    why: str = ""  #: it was not isolated
 
     @property
     def is_success(self) -> bool:
@@ -65,36 +73,42 @@ def run(
     stop: threading.Event,
     marker: Mapping[str, str],
     on_start: Callable[[int], None] | None = None,
+    on_error: Callable[[bytes], None] | None = None,
 ) -> Ended:
     """Run a command to its end, and the end of everything it started; blocks, in any thread.
 
-    `on_output` is given the merged output as it comes, `on_start` the program's pid. If either
-    raises, the tree is ended before the error leaves. The cause `lost` means that the supervisor
-    itself was killed; then what carries the markers is killed from here.
+    `on_output` is given the output as it comes, both streams merged in their order, unless there
+    is an `on_error`: then stderr goes there, by a pipe of its own, and neither can tear a line of
+    the other. `on_start` is given the program's pid. If one of them raises, the tree is ended
+    before the error leaves. The cause `lost` means that the supervisor itself was killed; then
+    its guard has ended its tree, and what carries the markers is killed from here too.
     """
     began = _now()
     output = Output()
     if stop.is_set():
         return Ended(None, None, "stopped", timedelta(0), output.so_far())
-    supervised = _Supervised(command, marker)
+    supervised = _Supervised(command, marker, is_apart=on_error is not None)
 
-    def heard(chunk: bytes) -> None:
-        output.add(chunk)
-        on_output(chunk)
+    def hears(listener: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        def hear(chunk: bytes) -> None:
+            output.add(chunk)
+            listener(chunk)
+
+        return hear
 
     try:
-        supervised.listen(heard, on_start, stop)
+        supervised.listen(hears(on_output), hears(on_error or on_output), on_start, stop)
     except BaseException:
         supervised.abandon()
-        supervised.listen(output.add, None, stop)
+        supervised.listen(output.add, output.add, None, stop)
         raise
     finally:
         supervised.close()
     duration = timedelta(seconds=_now() - began)
     status = supervised.status
-    if "cause" not in status:
+    if status.get("cause", "lost") == "lost":
         gone = kill_carrying(marker)
-        left = 0 if gone else max(1, len(carrying(marker)))
+        left = _number(status.get("survivors")) or 0 if gone else max(1, len(carrying(marker)))
         return Ended(None, None, "lost", duration, output.so_far(), left)
     return Ended(
         exit=_number(status["exit"]),
@@ -103,22 +117,30 @@ def run(
         duration=duration,
         output=output.so_far(),
         survivors=_number(status["survivors"]) or 0,
+        why=str(status.get("why", "")),
     )
 
 
 class _Supervised:
     """The worker's ends of the pipes of one supervisor."""
 
-    def __init__(self, command: Command, marker: Mapping[str, str]) -> None:
+    def __init__(self, command: Command, marker: Mapping[str, str], *, is_apart: bool) -> None:
         self.status: dict[str, object] = {}
+        self._marker = marker
         self._limit = _now() + (command.deadline + command.grace + _BACKSTOP).total_seconds()
         self._words = b""
         self._is_stopping = False
+        if command.box is not None:
+            command.box.give()
         self._status, status = os.pipe()
+        script = [str(_SUPERVISOR), str(status)]
+        if command.box is not None:
+            script = ["-c", confined.START, str(status), str(_OURS)]
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", str(_SUPERVISOR), str(status)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                [sys.executable, "-I", "-S", "-X", "utf8", *script],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if is_apart else subprocess.DEVNULL,
                 pass_fds=(status,), env=dict(marker), cwd="/", start_new_session=True, bufsize=0,
             )  # fmt: skip
         except BaseException:
@@ -126,36 +148,35 @@ class _Supervised:
             raise
         finally:
             os.close(status)
-        self._tell(_spec(command, marker))
+        self._tell(_spec(command, marker, is_apart=is_apart))
 
     def listen(
         self,
         on_output: Callable[[bytes], None],
+        on_error: Callable[[bytes], None],
         on_start: Callable[[int], None] | None,
         stop: threading.Event,
     ) -> None:
-        """Hear the supervisor until it has closed both its pipes."""
-        assert self._process.stdout is not None
-        output = self._process.stdout.fileno()
+        """Hear the supervisor until it has said its last word, and has closed its pipes."""
+        listeners = {self._status: lambda chunk: self._hear(chunk, on_start)}
+        streams = (self._process.stdout, on_output), (self._process.stderr, on_error)
+        listeners |= {stream.fileno(): listener for stream, listener in streams if stream}
         poll = select.poll()
-        is_open = {output, self._status}
-        for descriptor in is_open:
+        for descriptor in listeners:
             poll.register(descriptor, select.POLLIN)
-        while is_open:
+        while listeners:
             for ready, _ in poll.poll(_LOOK):
                 chunk = os.read(ready, _CHUNK)
-                if not chunk:
+                if chunk:
+                    listeners[ready](chunk)
+                if not chunk or (ready == self._status and "cause" in self.status):
                     poll.unregister(ready)
-                    is_open.remove(ready)
-                elif ready == output:
-                    on_output(chunk)
-                else:
-                    self._hear(chunk, on_start)
+                    del listeners[ready]
             if stop.is_set() and not self._is_stopping:
                 self._is_stopping = True
                 self._tell(b"stop\n")
             if _now() > self._limit:
-                self._process.kill()
+                kill_carrying(self._marker)
 
     def abandon(self) -> None:
         """Let the supervisor take us for dead: it ends the tree."""
@@ -164,11 +185,15 @@ class _Supervised:
 
     def close(self) -> None:
         """Let go of pipes and process."""
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            stream.close()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
         os.close(self._status)
-        self._process.wait()
+        try:
+            self._process.wait(_LAST)
+        except subprocess.TimeoutExpired:  # whoever froze the guard does not hold us up
+            self._process.kill()
+            self._process.wait()
 
     def _hear(self, chunk: bytes, on_start: Callable[[int], None] | None) -> None:
         *lines, self._words = (self._words + chunk).split(b"\n")
@@ -187,7 +212,7 @@ class _Supervised:
             pass  # it is gone, or was abandoned; its pipes say so
 
 
-def _spec(command: Command, marker: Mapping[str, str]) -> bytes:
+def _spec(command: Command, marker: Mapping[str, str], *, is_apart: bool) -> bytes:
     spec = {
         "argv": list(command.argv),
         "cwd": str(command.cwd),
@@ -195,6 +220,8 @@ def _spec(command: Command, marker: Mapping[str, str]) -> bytes:
         "deadline": command.deadline.total_seconds(),
         "stall": command.stall.total_seconds() if command.stall is not None else None,
         "grace": command.grace.total_seconds(),
+        "apart": is_apart,
+        "box": None if command.box is None else command.box.value(),
     }
     return json.dumps(spec).encode() + b"\n"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.domain.errors import BaseMissing, RemoteUnreadable
-from app.repository.git import attempt, git
+from app.domain.errors import BaseMissing, GitCannotWrite, RemoteUnreadable
+from app.domain.extent import WHOLE, Extent
+from app.repository.git import Completed, attempt, git
 from app.repository.remote import Remote, reach
+from workers.workspace.narrowing import cut_history, last_of, narrow
 
 #: Names git would not take are judged on the objects (E03), so the private folder lets them in.
 _PRIVATE = "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
@@ -20,17 +22,21 @@ _SECONDS = 3600  #: a first fetch of a large history takes long
 _AGENT = "[user]\n\tname = agent\n\temail = agent@fencepost.invalid\n"
 
 
-def make_private(git_dir: Path, remote: Remote, base: str, objects: Path | None) -> list[Path]:
+def make_private(
+    git_dir: Path, remote: Remote, base: str, objects: Path | None, shallow: Sequence[str] = ()
+) -> list[Path]:
     """Make the worker's private git folder with the base commit in it.
 
     Returns the objects folders that hold the base. Objects are shared through alternates; refs
-    and locks never are. A base that the remote does
-    not have is BaseMissing; a remote that does not answer is RemoteUnreadable.
+    and locks never are. `shallow` are commits below which the shared objects hold no history.
+    A base that the remote does not have is BaseMissing; a remote that does not answer is
+    RemoteUnreadable.
     """
     git("init", "--quiet", "--bare", "--template=", _format_of(base), str(git_dir))
     _configure(git_dir, _PRIVATE)
     sources = [objects] if objects else []
     _share(git_dir, sources)
+    cut_history(git_dir, shallow)
     if not has_commit(git_dir, base):
         fetch_commit(git_dir, remote, base)
         sources.append(git_dir / "objects")
@@ -39,37 +45,63 @@ def make_private(git_dir: Path, remote: Remote, base: str, objects: Path | None)
     return sources
 
 
-def check_out(git_dir: Path, tree: Path, base: str) -> None:
-    """Fill an empty folder with the base's files; submodules and LFS stay links and pointers."""
+def check_out(git_dir: Path, tree: Path, base: str, folders: Sequence[str] = ()) -> None:
+    """Fill an empty folder with the base's files; submodules and LFS stay links and pointers.
+
+    With folders only those, and the files beside and above them; the others stay in the index.
+    """
+    narrow(git_dir, folders)
     git("read-tree", "--reset", "-u", base, git_dir=git_dir, work_tree=tree)
 
 
-def make_agents(tree: Path, base: str, sources: Sequence[Path], index: Path) -> None:
+def make_agents(
+    tree: Path, git_dir: Path, base: str, sources: Sequence[Path], extent: Extent = WHOLE
+) -> None:
     """Make the agent's own repository around a filled tree, with its head detached at the base.
 
-    It borrows the objects of `sources`, and its index is a copy of the private one, so that
-    `git status` and `git diff` work at once.
+    It borrows the objects of `sources`, shows as much history as was asked for, and its index is
+    a copy of the private one, so that `git status` and `git diff` work at once.
     """
     git("init", "--quiet", "--template=", _format_of(base), str(tree))
     own = tree / ".git"
     _configure(own, _AGENT)
     _share(own, sources)
+    narrow(own, extent.folders)
+    shallow = (git_dir / "shallow").read_text().split() if (git_dir / "shallow").exists() else []
+    if extent.depth is not None:
+        shallow += last_of(git_dir, base, extent.depth)
+    cut_history(own, shallow)
     (own / "HEAD").write_text(base + "\n")
-    shutil.copy2(index, own / "index")  # with its time, by which git knows which stats to doubt
+    # with its time, by which git knows which stats to doubt
+    shutil.copy2(git_dir / "index", own / "index")
 
 
-def fetch_commit(git_dir: Path, remote: Remote, base: str) -> None:
-    """Bring a commit and its history in; BaseMissing, RemoteUnreadable."""
-    quiet = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote.address)
-    exact = reach(remote, *quiet, base, git_dir=git_dir, timeout=_SECONDS)
+def fetch_commit(
+    git_dir: Path, remote: Remote, base: str, *, depth: int | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Bring a commit and its history in, or so many commits of it; BaseMissing, RemoteUnreadable.
+
+    GitCannotWrite: this host has no room for them.
+    """
+    deep = () if depth is None else (f"--depth={depth}",)
+    quiet = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", *deep, "--", remote.address)
+    exact = reach(remote, *quiet, base, git_dir=git_dir, timeout=_SECONDS, extra=extra)
     if exact.code == 0:
         return
+    _heed_the_host(exact)
     all_branches = "+refs/heads/*:refs/fencepost/fetched/*"
-    everything = reach(remote, *quiet, all_branches, git_dir=git_dir, timeout=_SECONDS)
+    everything = reach(remote, *quiet, all_branches, git_dir=git_dir, timeout=_SECONDS, extra=extra)
     if everything.code != 0:
+        _heed_the_host(everything)
         raise RemoteUnreadable(everything.complaint)
     if not has_commit(git_dir, base):
         raise BaseMissing(f"no commit {base} at the remote")
+
+
+def _heed_the_host(done: Completed) -> None:
+    if done.is_hosts_fault:
+        raise GitCannotWrite(f"git fetch: {done.complaint}")
 
 
 def has_commit(git_dir: Path, commit: str) -> bool:

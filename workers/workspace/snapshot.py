@@ -13,23 +13,33 @@ from pathlib import Path
 
 from app.domain.scope import SUBMODULE_MODE, Violation, ViolationCode
 from app.repository.git import attempt, git
+from workers.workspace.beyond import Beyond, is_folder, native
+from workers.workspace.special import remove_specials
 
+NOTHING = Beyond()
 _TRACKED = ("-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty")
 
 
-def take(git_dir: Path, tree: Path, base: str) -> tuple[str, list[Violation]]:
+def take(
+    git_dir: Path, tree: Path, base: str, beyond: Beyond = NOTHING
+) -> tuple[str, list[Violation]]:
     """The id of the working tree as a git tree, and what no git tree can hold.
 
     Tracked files count as they are, also ignored ones; untracked files count unless they are
     ignored. A repository inside the tree counts as a submodule link, for the scope to refuse.
     """
     _open_up(tree)
+    specials = remove_specials(tree)
     unfit: list[Violation] = []
     kept, gone = [], []
     for path in _differing(git_dir, tree):
-        if not _is_usable(tree, path):
+        if beyond.is_as_filled(tree, path):
+            continue  # the commit keeps its pointer
+        if (changed := beyond.unfit(tree, path)) is not None:
+            unfit.append(changed)
+        elif not _is_usable(tree, path):
             gone.append(path)
-            if _is_special(tree, path):
+            if path in specials:
                 unfit.append(_special(path))
         else:
             kept.append(path)
@@ -41,11 +51,11 @@ def take(git_dir: Path, tree: Path, base: str) -> tuple[str, list[Violation]]:
             )
         else:
             kept.append(path)
-    unfit += _filled_submodules(git_dir, tree)
-    links = [path.rstrip("/") for path in kept if _is_folder(tree, path)]
-    files = [path for path in kept if not _is_folder(tree, path)]
+    unfit += _filled_submodules(git_dir, tree, beyond)
+    links = [path.rstrip("/") for path in kept if is_folder(tree / native(path))]
+    files = [path for path in kept if not is_folder(tree / native(path))]
     for path in files:
-        _make_readable(tree / _native(path))
+        _make_readable(tree / native(path))
     _update(git_dir, tree, files, "--add", "--remove", "--replace")
     _link(git_dir, tree, links, base)
     return git("write-tree", git_dir=git_dir), unfit
@@ -64,12 +74,12 @@ def _open_up(tree: Path) -> None:
                 os.chmod(place, stat.S_IMODE(mode) | wanted)
 
 
-def changed_since(git_dir: Path, tree: Path, taken: str) -> list[str]:
+def changed_since(git_dir: Path, tree: Path, taken: str, beyond: Beyond = NOTHING) -> list[str]:
     """The tracked paths whose content, type or mode is not what a snapshot took (E08)."""
     refresh = ("update-index", "-q", "--refresh", "--ignore-submodules")
     attempt(*refresh, git_dir=git_dir, work_tree=tree)  # its exit code only says "something did"
     raw = git("diff-index", *_TRACKED, taken, "--", git_dir=git_dir, work_tree=tree)
-    return raw.split("\0")[1::2]
+    return [path for path in raw.split("\0")[1::2] if not beyond.is_as_filled(tree, path)]
 
 
 def ignored_files(git_dir: Path, tree: Path, limit: int) -> list[str]:
@@ -111,14 +121,14 @@ def _is_usable(tree: Path, path: str) -> bool:
     place = tree
     *folders, _ = path.split("/")
     for folder in folders:
-        place = place / _native(folder)
+        place = place / native(folder)
         if place.is_symlink() or not place.is_dir():
             return False
     try:
-        mode = (tree / _native(path)).lstat().st_mode
+        mode = (tree / native(path)).lstat().st_mode
     except OSError:
         return False
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode) or (tree / _native(path) / ".git").exists()
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode) or (tree / native(path) / ".git").exists()
 
 
 def _make_readable(place: Path) -> None:
@@ -127,23 +137,19 @@ def _make_readable(place: Path) -> None:
         place.chmod(stat.S_IMODE(mode) | stat.S_IRUSR)  # git keeps only the executable bit
 
 
-def _is_special(tree: Path, path: str) -> bool:
-    try:
-        mode = (tree / _native(path)).lstat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
-
-
-def _filled_submodules(git_dir: Path, tree: Path) -> list[Violation]:
-    """Links whose folder is no longer empty: no tree of ours could hold what was put there."""
+def _filled_submodules(git_dir: Path, tree: Path, beyond: Beyond) -> list[Violation]:
+    """Links whose folder is no longer as it was: no tree of ours could hold what was put there."""
     staged = git("ls-files", "--stage", "-z", git_dir=git_dir).split("\0")
-    links = [entry.split("\t", 1)[1] for entry in staged if entry.startswith(SUBMODULE_MODE)]
+    links = {entry.split("\t", 1)[1] for entry in staged if entry.startswith(SUBMODULE_MODE)}
     why = "files in the folder of a submodule, which is another repository"
     return [
         Violation(ViolationCode.SUBMODULE_LINK, path, why)
-        for path in links
-        if _is_folder(tree, path) and any((tree / _native(path)).iterdir())
+        for path in sorted(links - beyond.submodules.keys())
+        if is_folder(tree / native(path)) and any((tree / native(path)).iterdir())
+    ] + [
+        Violation(ViolationCode.SUBMODULE_LINK, path, "files changed inside a submodule")
+        for path, one in beyond.submodules.items()
+        if is_folder(place := tree / native(path)) and changed_since(one.git_dir, place, one.commit)
     ]
 
 
@@ -152,18 +158,9 @@ def _special(path: str) -> Violation:
     return Violation(ViolationCode.SPECIAL_FILE, path, why)
 
 
-def _is_folder(tree: Path, path: str) -> bool:
-    place = tree / _native(path)
-    return place.is_dir() and not place.is_symlink()
-
-
 def _lines(paths: Iterable[str]) -> bytes:
     return "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
 
 
 def _names(listed: str) -> list[str]:
     return [name for name in listed.split("\0") if name]
-
-
-def _native(path: str) -> str:
-    return os.fsdecode(path.encode("utf-8", "surrogateescape"))

@@ -2,12 +2,13 @@
 
 It is run as a script with nothing but the standard library (PROTOCOL §9). Descriptor 0 is the
 control pipe: one line of JSON with the run, then perhaps a line `stop`; its end means that the
-worker is gone. Descriptor 1 carries the agent's output, both streams merged. The descriptor named
-by the first argument carries the status: one line when the agent has started, one when its tree
-is gone.
+worker is gone. Descriptor 1 carries the agent's output: both streams merged, or its stdout alone
+and descriptor 2 its stderr, where the run asks for them apart. The descriptor named by the first
+argument carries the status: one line when the agent has started, one when its tree is gone.
 
 As sub-reaper it inherits every descendant whose parent dies, so "I have no children" is the proof
-that nothing of the run is left.
+that nothing of the run is left. It is two processes: the first, the guard, only waits for the
+second; whoever kills that one leaves its tree to the guard, which ends it.
 """
 
 from __future__ import annotations
@@ -21,27 +22,45 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-CONTROL, OUTPUT = 0, 1
+CONTROL, OUTPUT, ERRORS = 0, 1, 2
 CHUNK = 64 * 1024
-HELD = 1024 * 1024  #: bytes held for a worker that reads slowly; then the agent has to wait
+HELD = 1024 * 1024  #: bytes of a stream held for a slow worker; then the agent has to wait
+BLOWS = 200  #: at the children between two looks at all that descends
 PROOF = 10.0  #: seconds that killed processes get to be gone
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main() -> None:
+    """Run what the control pipe asks for, as the same user and with the same rights."""
+    supervise(Run)
+
+
+def supervise(kind: type[Run]) -> None:
     """Run what the control pipe asks for, and report."""
     status = int(sys.argv[1])
     os.set_inheritable(status, False)
     spec = read_spec()
     if spec is None:
         return
-    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    guard = os.getpid()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    supervisor = os.fork()
+    if supervisor:
+        stand_guard(supervisor, status)
         return
-    run = Run(spec)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the guard has one thread: this follows its process
+    if os.getppid() != guard:
+        return
+    run = kind(spec)
     try:
         agent = run.start()
+    except NotIsolated as fault:
+        tell(status, report(None, None, "not_isolated", 0) | {"why": str(fault)})
+        return
     except OSError as fault:
         found = fault.errno not in (errno.ENOENT, errno.ENOTDIR)
         tell(status, report(None, None, "not_executable" if found else "not_found", 0))
@@ -50,6 +69,22 @@ def main() -> None:
     survivors = run.watch()
     run.flush()
     tell(status, report(agent, run.ended, run.cause or "exited", survivors))
+
+
+def stand_guard(supervisor: int, status: int) -> None:
+    """Wait for the supervisor; of one that did not end by itself, end the tree and say so."""
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)  # the supervisor hears them too, and knows what to do
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for place in (CONTROL, OUTPUT, ERRORS):
+        os.dup2(nothing, place)
+    _, ended = os.waitpid(supervisor, 0)
+    if ended == 0:
+        return
+    until = now() + PROOF
+    while strike() and now() < until:
+        pass
+    tell(status, report(None, None, "lost", len(descendants())))
 
 
 def read_spec() -> dict[str, Any] | None:
@@ -82,40 +117,50 @@ def tell(status: int, line: dict[str, Any]) -> None:
         os.write(status, json.dumps(line).encode() + b"\n")
 
 
+class NotIsolated(Exception):
+    """This host does not let the run be shut in; nothing has run."""
+
+
 class Run:
     """One agent and everything that descends from it."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
-        self.agent = 0
+        self.agent = self.first = 0  #: its pid, and that of the child of ours that it is or is in
+        self.inside = -1  #: what is ready to read when there is news of an agent that is no child
         self.ended: int | None = None  #: the agent's wait status
         self.cause = ""  #: why the tree has to end; empty while it may live
         self.asked = ""  #: what the control pipe or a signal asked for
-        self.source = self.wake = -1  #: the agent's output; the signals
+        self.wake = -1  #: the signals
         self.control: int = CONTROL
-        self.sink: int = OUTPUT
-        self.held = bytearray()  #: output that the worker has not taken yet
+        sinks = (OUTPUT, ERRORS) if spec["apart"] else (OUTPUT,)
+        self.streams = [Stream(sink) for sink in sinks]
         self.heard = now()  #: when the agent last gave a sign of life
 
     def start(self) -> int:
         """Start the agent in a session of its own; a program that cannot run is an OSError."""
         self.wake = listen_to_signals(self)
-        self.source, output = os.pipe()
+        outputs = [stream.open() for stream in self.streams]
         trouble, complaint = os.pipe()
-        self.agent = os.fork()
-        if self.agent == 0:
-            become(self.spec, output, complaint)
-        os.close(output)
-        os.close(complaint)
+        self.fork(outputs, complaint)
+        for descriptor in (*outputs, complaint):
+            os.close(descriptor)
         failed = os.read(trouble, 16)
         os.close(trouble)
         if failed:
-            os.waitpid(self.agent, 0)
+            os.waitpid(self.first, 0)
             raise OSError(int(failed), "cannot execute")
-        for descriptor in (self.source, self.sink):
-            os.set_blocking(descriptor, False)
+        for stream in self.streams:
+            os.set_blocking(stream.source, False)
+            os.set_blocking(stream.sink, False)
         self.heard = now()
         return self.agent
+
+    def fork(self, outputs: list[int], complaint: int) -> None:
+        """Make the agent's process, which becomes the program by itself."""
+        self.agent = self.first = os.fork()
+        if self.agent == 0:
+            become(self.spec, outputs, complaint)
 
     def watch(self) -> int:
         """Stay until the tree is gone: the agent's end, a limit or a wish, TERM, grace, KILL.
@@ -136,8 +181,8 @@ class Run:
             if moment >= give_up:
                 return len(descendants())
             if moment >= kill_from:
-                send(signal.SIGKILL)
-                self.pump(0.02)
+                strike(self.buried)
+                self.pump(0)
             else:
                 limit = kill_from if self.cause else min(deadline, self.stalls_at())
                 self.pump(limit - moment)
@@ -156,7 +201,7 @@ class Run:
     def stalls_at(self) -> float:
         """When silence becomes a stall; an agent that waits for a slow worker is not silent."""
         limit = self.spec["stall"]
-        if limit is None or len(self.held) >= HELD:
+        if limit is None or any(stream.is_full for stream in self.streams):
             return float("inf")
         return self.heard + float(limit)
 
@@ -169,8 +214,16 @@ class Run:
                 return False
             if pid == 0:
                 return True
-            if pid == self.agent:
-                self.ended = ended
+            self.buried(pid, ended)
+
+    def buried(self, pid: int, ended: int) -> None:
+        """Note how a child ended, if it was the agent."""
+        if pid == self.first and self.ended is None:
+            self.ended = self.end_of(ended)
+
+    def end_of(self, ended: int) -> int:
+        """The agent's wait status, when that of our child is known."""
+        return ended
 
     def pump(self, seconds: float) -> None:
         """Move output, hear the worker and the signals, for at most so long."""
@@ -178,20 +231,66 @@ class Run:
         poll.register(self.wake, select.POLLIN)
         if self.control >= 0:
             poll.register(self.control, select.POLLIN)
-        if self.source >= 0 and len(self.held) < HELD:
-            poll.register(self.source, select.POLLIN)
-        if self.held:
-            poll.register(self.sink, select.POLLOUT)
+        if self.inside >= 0 and self.ended is None:
+            poll.register(self.inside, select.POLLIN)
+        for stream in self.streams:
+            if stream.source >= 0 and not stream.is_full:
+                poll.register(stream.source, select.POLLIN)
+            if stream.held:
+                poll.register(stream.sink, select.POLLOUT)
         # Poll's clock stands still while the machine sleeps; ours does not.
         for ready, _ in poll.poll(1000 * min(max(seconds, 0.0), 1.0)):
             if ready == self.wake:
                 os.read(self.wake, CHUNK)
-            elif ready == self.source:
-                self.take()
-            elif ready == self.sink:
-                self.give()
-            else:
+            elif ready == self.control:
                 self.hear()
+            else:
+                self.move(ready)
+
+    def move(self, ready: int) -> None:
+        """Read from the agent or write to the worker; either is a sign of life."""
+        for stream in self.streams:
+            has_moved = (ready == stream.source and stream.take()) or (
+                ready == stream.sink and stream.give()
+            )
+            if has_moved:
+                self.heard = now()
+
+    def hear(self) -> None:
+        """Hear the worker: a wish, or that it is gone."""
+        words = os.read(self.control, CHUNK)
+        if not words:
+            self.control = -1
+        self.asked = self.asked or ("stopped" if words else "orphaned")
+
+    def flush(self) -> None:
+        """Hand over what the tree left in its pipes, for as long as somebody may read it."""
+        for stream in self.streams:
+            for _ in range(2 * HELD // CHUNK):  # bounded: an outsider may hold the pipe, and write
+                if stream.source < 0 or not stream.take():
+                    break
+            stream.source = -1
+        while any(stream.held for stream in self.streams) and self.control >= 0:
+            self.pump(1.0)
+
+
+class Stream:
+    """One stream of the agent's, on its way to the worker."""
+
+    def __init__(self, sink: int) -> None:
+        self.source = -1
+        self.sink = sink
+        self.held = bytearray()  #: what the worker has not taken yet
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the agent has to wait for the worker."""
+        return len(self.held) >= HELD
+
+    def open(self) -> int:
+        """Make the pipe; gives the agent's end of it."""
+        self.source, output = os.pipe()
+        return output
 
     def take(self) -> bool:
         """Read from the agent; False when there is nothing more at the moment."""
@@ -203,37 +302,21 @@ class Run:
             os.close(self.source)
             self.source = -1
             return False
-        self.heard = now()
         if self.sink >= 0:
             self.held += chunk
         return True
 
-    def give(self) -> None:
-        """Write to the worker as much as it takes."""
+    def give(self) -> bool:
+        """Write to the worker as much as it takes; False when it took nothing."""
         try:
             del self.held[: os.write(self.sink, self.held[:CHUNK])]
-            self.heard = now()
         except BlockingIOError:
-            pass
+            return False
         except OSError:
             self.sink = -1
             self.held.clear()
-
-    def hear(self) -> None:
-        """Hear the worker: a wish, or that it is gone."""
-        words = os.read(self.control, CHUNK)
-        if not words:
-            self.control = -1
-        self.asked = self.asked or ("stopped" if words else "orphaned")
-
-    def flush(self) -> None:
-        """Hand over what the tree left in its pipe, for as long as somebody may read it."""
-        for _ in range(2 * HELD // CHUNK):  # bounded: an outsider may hold the pipe, and write
-            if self.source < 0 or not self.take():
-                break
-        self.source = -1
-        while self.held and self.control >= 0:
-            self.pump(1.0)
+            return False
+        return True
 
 
 def listen_to_signals(run: Run) -> int:
@@ -252,7 +335,7 @@ def listen_to_signals(run: Run) -> int:
     return wake
 
 
-def become(spec: dict[str, Any], output: int, complaint: int) -> NoReturn:
+def become(spec: dict[str, Any], outputs: list[int], complaint: int) -> NoReturn:
     """In the forked child: turn into the agent, or say why not."""
     try:
         os.setsid()
@@ -261,7 +344,7 @@ def become(spec: dict[str, Any], output: int, complaint: int) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.chdir(spec["cwd"])
         nothing = os.open(os.devnull, os.O_RDONLY)
-        for descriptor, place in ((nothing, 0), (output, 1), (output, 2)):
+        for descriptor, place in ((nothing, 0), (outputs[0], 1), (outputs[-1], 2)):
             os.dup2(descriptor, place)
         os.execvpe(spec["argv"][0], spec["argv"], spec["env"])
     except OSError as fault:
@@ -279,25 +362,65 @@ def send(number: int) -> None:
             os.kill(pid, number)
 
 
+def strike(buried: Callable[[int, int], None] = lambda pid, ended: None) -> bool:
+    """Kill what descends from here, and bury it; False once nothing is left.
+
+    A chain of forks is faster than any look through /proc. So most blows are at the children:
+    whoever loses its parent becomes one, they are read at once, and their pids and groups cannot
+    change hands before they are buried. A group dies at one blow, in which none of it can fork.
+    """
+    send(signal.SIGKILL)
+    for _ in range(BLOWS):
+        for child in children():
+            with contextlib.suppress(OSError):
+                if (group := os.getpgid(child)) != os.getpgrp():
+                    os.killpg(group, signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                buried(*found)
+            continue
+        return False
+    return True
+
+
+def children() -> list[int]:
+    """The pids of this process's children, zombies too, as fast as the kernel tells."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+            return [int(pid) for pid in file.read().split()]
+    except OSError:  # a kernel that was built without it
+        return [pid for pid, parent in parents().items() if parent == os.getpid()]
+
+
 def descendants() -> list[int]:
     """The pids below this process, from one look through /proc.
 
     Zombies count: a process whose first thread has ended looks like one, and still runs.
     """
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-        except OSError:
-            continue
-        children.setdefault(parent, []).append(int(name))
+    below: dict[int, list[int]] = {}
+    for pid, parent in parents().items():
+        below.setdefault(parent, []).append(pid)
     found = [os.getpid()]
     for pid in found:
-        found += children.get(pid, [])
+        found += below.get(pid, [])
     return found[1:]
+
+
+def parents() -> dict[int, int]:
+    """Each process of this host, and its parent."""
+    found: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                found[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+    return found
+
+
+def prctl(option: int, value: int) -> None:
+    """Set a trait of this process; a kernel without it is no host for us."""
+    if ctypes.CDLL(None).prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(errno.ENOSYS, "prctl")
 
 
 def now() -> float:

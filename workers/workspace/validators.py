@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.domain.digest import Json, text
+from workers.workspace.box import Box
 from workers.workspace.output import shown
 from workers.workspace.process import Command, Ended, run
 
@@ -61,6 +62,7 @@ def run_checks(
     stop: threading.Event,
     on_output: Callable[[bytes], None] = lambda chunk: None,
     on_check: Callable[[Evidence], None] = lambda evidence: None,
+    box: Box | None = None,
 ) -> list[Evidence]:
     """Run every check once, one after the other, also when an earlier one failed.
 
@@ -69,7 +71,7 @@ def run_checks(
     found = []
     for check in checks:
         argv = ("sh", "-c", check.command)
-        command = Command(argv, tree, environment, deadline=check.limit, stall=None)
+        command = Command(argv, tree, environment, deadline=check.limit, stall=None, box=box)
         ended = run(command, on_output=on_output, stop=stop, marker=marker)
         evidence = _evidence(check, ended)
         on_check(evidence)

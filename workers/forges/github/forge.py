@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from app.domain.checks import Sighting
-from app.domain.errors import ForgeRefused
+from app.domain.errors import BaseMissing, ForgeRefused
 from app.domain.head import HeadMove
 from app.domain.pull_request import ForgeRequest
 from app.github import checks
@@ -16,15 +17,13 @@ from app.github.account import CredentialMissing
 from app.github.address import FORGE
 from app.github.hub import Repository
 from app.repository import push
-from app.repository.mirror import open_mirror
 from app.repository.remote import Remote
 from workers.forges.base import Dress, Ground, Place, RequestDraft
-from workers.forges.github.cache import brought
 from workers.forges.github.creation import judge
 from workers.forges.github.dressing import put_on
 from workers.forges.github.marking import CONTEXT
 from workers.forges.github.reading import shown
-from workers.workspace.repository import fetch_commit, has_commit
+from workers.workspace.cache import Cache
 
 _HEADS = "refs/heads/"
 
@@ -34,7 +33,8 @@ class GitHubForge:
     """One repository at GitHub, for one thread."""
 
     at: Repository
-    cache: Path  #: bare, of this host: objects and nothing else
+    caches: Path  #: of this host
+    repository: str  #: id
 
     name: str = FORGE
 
@@ -53,10 +53,28 @@ class GitHubForge:
         """Where git goes."""
         return Remote(self.at.address.url, self.at.access)
 
-    def ground(self, base: str) -> Ground:
-        """GitHub itself, and this host's cache with the base in it."""
-        brought(self.cache, self.remote, base)
-        return Ground(self.remote, self.cache / "objects")
+    def ground(self, base: str, depth: int | None = None) -> Ground:
+        """GitHub itself, and a cache of this host with the base in it.
+
+        A short history has a cache of its own, for a cache is as shallow as what it last fetched.
+        """
+        if depth is None or self._cache.holds(base):
+            return self._ground(self._cache, base)
+        try:
+            return self._ground(Cache(self.caches, f"{self.repository}.shallow"), base, depth)
+        except BaseMissing:  # it is hidden below what is advertised
+            return self._ground(self._cache, base)
+
+    def _ground(self, cache: Cache, base: str, depth: int | None = None) -> Ground:
+        with ExitStack() as until_done:
+            until_done.enter_context(cache)
+            cache.bring(self.remote, base, depth)
+            until_done.pop_all()
+        return Ground(self.remote, cache.objects, cache.shallow, cache)
+
+    @property
+    def _cache(self) -> Cache:
+        return Cache(self.caches, self.repository)
 
     def find(self, head: str) -> list[ForgeRequest]:
         """Every request of this repository on the branch, from every page; none of a fork's."""
@@ -89,23 +107,23 @@ class GitHubForge:
     def tips(self, branches: Sequence[str]) -> Mapping[str, str]:
         """The commits of those branches that exist, as git sees them."""
         refs = [_HEADS + branch for branch in branches]
-        found = push.tips(self.cache, self.remote, refs)
+        with self._cache as cache:
+            found = push.tips(cache.prepared(), self.remote, refs)
         return {
             branch: found[ref] for branch, ref in zip(branches, refs, strict=True) if ref in found
         }
 
     def move_heads(self, moves: Sequence[HeadMove]) -> None:
         """One atomic push with an exact lease on each branch."""
-        for sha in {one.new for one in moves if one.new is not None}:
-            if not has_commit(self.cache, sha):
-                fetch_commit(self.cache, self.remote, sha)
         steps = [push.Move(_HEADS + one.branch, one.new, one.expected) for one in moves]
-        push.push(self.cache, self.remote, steps)
+        with self._cache as cache:
+            for sha in {one.new for one in moves if one.new is not None}:
+                cache.bring(self.remote, sha)
+            push.push(cache.prepared(), self.remote, steps)
 
 
 def github_forge(place: Place) -> GitHubForge:
     """The forge of one repository at GitHub; CredentialMissing where this process has none."""
     if place.url is None or place.hub is None or place.caches is None:
         raise CredentialMissing(f"repository {place.repository} is at GitHub")
-    cache = open_mirror(place.caches, place.repository)
-    return GitHubForge(place.hub.repository(place.url), cache.git_dir)
+    return GitHubForge(place.hub.repository(place.url), place.caches, place.repository)
