@@ -20,6 +20,7 @@ import pytest
 from doubles.models import Hang, Run, Say, Write
 from doubles.models.messages import Messages
 from fixtures.agents import NETWORK, SOMEBODY_ELSE, Stand, claude, codex
+from fixtures.encrypted import EncryptedModel
 from fixtures.shut_in import NOBODY, Site, copy_code, site
 
 from app.isolation import Apart, Isolation, IsolationUnavailable, User
@@ -476,6 +477,22 @@ def test_every_executor_works_shut_in(stand: Stand) -> None:
     assert (stand.tree / "seen").read_text().split() == ["lo", str(uid), "no"]
     assert stand.left() == []
     assert heard == []
+
+
+@pytest.mark.contract("E10")
+@pytest.mark.parametrize("name", ["codex/v1", "claude-code/v1"])
+def test_a_vendors_program_takes_the_tunnel(name: str, tmp_path: Path) -> None:
+    """A model by https is reached as the vendor's binary does it, encrypted from end to end."""
+    stand = STANDS[name](tmp_path / "stand", isolation=NETWORK)
+    stand.models = partial(EncryptedModel, folder=stand.tree)
+    authority = str(stand.tree / "authority.pem")
+    stand.more = {"SSL_CERT_FILE": authority, "NODE_EXTRA_CA_CERTS": authority}
+
+    ran = stand.run(Run("echo second >> a.txt"), Say("All of it."))
+
+    assert ran.outcome.problem is None
+    assert (stand.tree / "a.txt").read_text() == "first\nsecond\n"
+    assert len(stand.server.asked) >= 2
 
 
 @pytest.mark.contract("Q08", "E06", "O09")
