@@ -63,6 +63,7 @@ class ViolationCode(StrEnum):
     GIT_NAME = "git_name"
     SPECIAL_FILE = "special_file"
     LARGE_FILE = "large_file"  #: of Git LFS
+    TOO_LARGE = "too_large"  #: to be read in reasonable time
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,17 @@ def test_special_files_are_not_read(checkout, base):
 
 
 @pytest.mark.contract("E03")
+@pytest.mark.parametrize("name", ["new.bin", "src/a.py"])
+def test_what_is_too_large_is_not_read(checkout, base, name):
+    """A sparse file of 200 GB, which costs an agent nothing, costs the worker nothing either."""
+    with (checkout.tree / name).open("wb") as file:
+        file.truncate(200 << 30)
+
+    assert changed(checkout, base) == {}
+    assert [(each.code, each.path) for each in checkout.unfit] == [(ViolationCode.TOO_LARGE, name)]
+
+
+@pytest.mark.contract("E03")
 def test_names_of_git_itself_are_reported(checkout, base):
     """A folder that is `.git` on other file systems is reported and left out."""
     (checkout.tree / "src/.GIT").mkdir()

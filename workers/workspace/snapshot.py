@@ -6,6 +6,7 @@ of repositories inside the tree, which the agent can write.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from workers.workspace.beyond import Beyond, is_folder, native
 from workers.workspace.special import remove_specials
 
 NOTHING = Beyond()
+MOST_CHANGED = 4 << 30  #: bytes of all changed files together
 _TRACKED = ("-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty")
 
 
@@ -56,9 +58,27 @@ def take(
     files = [path for path in kept if not is_folder(tree / native(path))]
     for path in files:
         _make_readable(tree / native(path))
+    if too_large := _too_large(tree, files):
+        return git("write-tree", git_dir=git_dir), [*unfit, too_large]
     _update(git_dir, tree, files, "--add", "--remove", "--replace")
     _link(git_dir, tree, links, base)
     return git("write-tree", git_dir=git_dir), unfit
+
+
+def _too_large(tree: Path, files: Iterable[str]) -> Violation | None:
+    """More than can be read while a claim waits; a sparse file of any size costs an agent nothing.
+
+    What is gone meanwhile is git's to notice.
+    """
+    sizes = {}
+    for path in files:
+        with contextlib.suppress(OSError):
+            sizes[path] = (tree / native(path)).lstat().st_size
+    if sum(sizes.values()) <= MOST_CHANGED:
+        return None
+    largest = max(sizes, key=lambda path: sizes[path])
+    why = f"{sizes[largest]:,} bytes; of all that changed at most {MOST_CHANGED:,} are taken"
+    return Violation(ViolationCode.TOO_LARGE, largest, why)
 
 
 def _open_up(tree: Path) -> None:
