@@ -140,13 +140,10 @@ def _left_behind(
     run: Run, request: WorkRequest, checkout: Checkout
 ) -> tuple[str, list[Change], list[Friction]]:
     """The tree that the agent left, its changes, and where they leave what was approved (E03)."""
-    try:
-        tree = checkout.snapshot()
-    except (FileNotFoundError, NotADirectoryError, PermissionError, GitFailed) as fault:
-        if checkout.is_whole():
-            raise
-        # the agent took its checkout away; another run would do the same
-        return request.base, [], [Friction("checkout_destroyed", str(fault))]
+    if not checkout.is_whole():  # another run would do the same
+        why = "the working tree is gone, or another folder is in its place"
+        return request.base, [], [Friction("checkout_destroyed", why)]
+    tree = checkout.snapshot()
     changes = checkout.changes(request.base, tree)
     if request.branch is None:
         return tree, changes, []  # what a command changes is thrown away

@@ -104,9 +104,9 @@ def _opened(this: Run, request: WorkRequest, ground: Ground) -> Checkout:
 
 
 def _fill(this: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:
-    """What the work order allows beside the repository itself."""
+    """What the work order allows beside the repository itself, for work that may still start."""
     source = request.source
-    if source is None:
+    if source is None or this.activity.stop is not None:
         return
     if request.checkout.submodules:
         submodules.fill(checkout, source, this.worker.caches)

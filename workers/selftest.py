@@ -30,7 +30,7 @@ from workers.workspace.namespaces import KEPT
 from workers.workspace.owner import own
 from workers.workspace.presence import carrying
 from workers.workspace.process import Command, Ended, run
-from workers.workspace.sweep import remove
+from workers.workspace.removal import remove
 
 _LOOKS = """
 cd "$HOME" && cat /proc/$$/environ >environ && cat /proc/self/status >status || exit 1

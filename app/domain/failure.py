@@ -72,7 +72,7 @@ _CODES: Mapping[FailureClass, str] = {
     ),
     FailureClass.SCOPE_VIOLATION: (
         "outside_scope link_leaves_repository link_leaves_scope submodule_link name_clash "
-        "git_name special_file large_file too_large checkout_destroyed "
+        "git_name special_file large_file too_deep too_large checkout_destroyed "
         "secret_in_identity secret_in_candidate"
     ),
     FailureClass.VALIDATION: (

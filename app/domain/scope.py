@@ -63,6 +63,7 @@ class ViolationCode(StrEnum):
     GIT_NAME = "git_name"
     SPECIAL_FILE = "special_file"
     LARGE_FILE = "large_file"  #: of Git LFS
+    TOO_DEEP = "too_deep"  #: to be named by a path
     TOO_LARGE = "too_large"  #: to be read in reasonable time
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fixtures.command import Fencepost
 from fixtures.stack import a_repository
+from fixtures.waiting import until
 
 from app.repository.git import git
 
@@ -62,6 +63,22 @@ def test_a_change_in_a_submodule_fails_the_attempt(up: Fencepost, reader: Path) 
     assert said.code == 1
     assert "submodule_link" in said.out + said.err
     assert "vendor/lib" in said.out + said.err
+
+
+@pytest.mark.contract("Q08")
+def test_a_cancel_ends_work_whose_submodules_are_not_to_be_had(up: Fencepost, reader: Path) -> None:
+    """What waits between two tries of its checkout has nothing to fetch any more."""
+    gone = ["config", "-f", ".gitmodules", "submodule.vendor/lib.url", "http://127.0.0.1:1/x"]
+    names = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+    for words in (gone, [*names, "commit", "-qam", "Third"]):
+        subprocess.run(["git", "-C", str(reader), *words], check=True)
+    attempt = up("run", "--detach", "--submodules", "--", "true", at=reader).out.strip()
+    until(lambda: "handed back" in up("explain", attempt).out)
+
+    assert up("attempts", "cancel", attempt, "--reason", "never mind").code == 0
+
+    until(lambda: up("attempts", "show", attempt, "--json").value["outcome"])
+    assert up("attempts", "show", attempt, "--json").value["outcome"] == "canceled"
 
 
 @pytest.mark.contract("S03")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from fixtures.agents import NOTHING, Ran, Stand, claude, codex
 
 from app.agents import Agents
 from app.domain.agent import AgentKeyMissing, AgentMissing, AgentUnfit
-from workers.executors import registry
+from workers.executors import program, registry
 from workers.executors.base import Capabilities, Wrote
 from workers.executors.registry import EXECUTORS, executor
 
@@ -190,6 +191,24 @@ def test_a_version_that_knows_less_is_refused(codex_says: Said) -> None:
     """What it lacks is named."""
     with pytest.raises(AgentUnfit, match="does not know --ephemeral"):
         codex_says(COMPLETED, version="0.1.0", knows=CODEX_KNOWS.replace("--ephemeral", ""))
+
+
+@pytest.mark.contract("E06")
+@pytest.mark.parametrize("after", ["exit 0", "wait"], ids=["says it", "hangs"])
+def test_who_only_says_what_it_is_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    """A program that is asked for its version is held like a run, to its end and to its time."""
+    monkeypatch.setattr(program, "_PATIENCE", timedelta(seconds=1))
+    script, child = tmp_path / "codex", tmp_path / "child"
+    stubborn = "(trap '' TERM; exec sleep 600)"
+    script.write_text(f"#!/bin/sh\n{stubborn} & echo $! > {child}; echo codex 0.1\n{after}\n")
+    script.chmod(0o755)
+
+    with pytest.raises(AgentUnfit):
+        program.find(str(script), "FENCEPOST_CODEX", program.Tested((1, 0, 0), (2, 0, 0), (), ()))
+
+    assert not Path(f"/proc/{child.read_text().strip()}").exists()
 
 
 def test_a_sandbox_that_does_not_hold_is_not_relied_upon(codex_says: Said) -> None:

@@ -17,10 +17,19 @@ def frictions(observation: bytes | None) -> list[str]:
     return [str(friction["code"]) for friction in value["frictions"]]
 
 
-@pytest.mark.contract("E01", "L9")
-def test_a_command_that_takes_its_checkout_away_fails_once(stack: Stack) -> None:
-    """It would do the same again: one run, one failure with a code, no poison."""
-    command = f'{stack.counted("author")}; rm -rf "$PWD"'
+@pytest.mark.contract("E01", "E03", "L9")
+@pytest.mark.parametrize(
+    "how",
+    [
+        'rm -rf "$PWD"',
+        'tree=$PWD; cd /; mv "$tree" "$tree.old"; ln -s "$OUTSIDE" "$tree"',
+        'tree=$PWD; cd /; mv "$tree" "$tree.old"; cp -r "$tree.old" "$tree"',
+    ],
+    ids=["gone", "a link to somebody's folder", "another folder"],
+)
+def test_a_command_that_takes_its_checkout_away_fails_once(stack: Stack, how: str) -> None:
+    """It would do the same again: one run, one failure with a code, no poison; nothing is read."""
+    command = f"OUTSIDE={stack.outside}; {stack.counted('author')}; {how}"
     seen = stack.seen(stack.dispatch(command))
     stack.build()
     stack.until(lambda: seen.outcome)

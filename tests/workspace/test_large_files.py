@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import RemoteUnreadable, UnsupportedRepository
 from app.domain.failure import FailureClass, failure_class
 from app.domain.scope import ViolationCode
-from app.repository.remote import Remote
+from app.repository.git import git
 from workers.workspace.checkout import open_checkout
 from workers.workspace.large_files import LfsMissing, endpoint_of, fill
 
@@ -22,11 +22,11 @@ POINTER = (
 )
 EVIL = b'[lfs]\n\turl = http://127.0.0.1:9/evil\n[lfs "http://127.0.0.1:9"]\n\taccess = basic\n'
 
-#: What we call, and what it answers: `git-lfs fetch ADDRESS COMMIT`, and files in the storage.
+#: What we call, and what it answers: `git-lfs fetch ADDRESS COMMIT`, and files in the git folder.
 FAKE = """#!/bin/sh
 echo "$@" > "$0.called"
 git config lfs.url >> "$0.called"
-store=$(git config lfs.storage)
+store=$GIT_DIR/lfs
 for oid in $(git ls-tree --name-only "$3"); do
     [ -e "$0.$oid" ] || { echo "missing $oid" >&2; exit 2; }
     place=$store/objects/$(echo "$oid" | cut -c1-2)/$(echo "$oid" | cut -c3-4)
@@ -144,13 +144,20 @@ def test_addresses_are_the_repositorys_own():
 
 
 @pytest.mark.skipif(shutil.which("git-lfs") is None, reason="git-lfs is not installed")
-def test_the_real_git_lfs_finds_them(checkout, upstream):
-    """Called as the one above, from a repository on this machine."""
-    place = upstream.path / "lfs/objects" / OID[:2] / OID[2:4]
+@pytest.mark.parametrize("kind", ["bare", "with a work tree"])
+def test_the_real_git_lfs_finds_them(checkout, upstream, tmp_path, kind):
+    """Called as the one above, from a repository on this machine; what lacks is named."""
+    source, git_dir = upstream.path, upstream.path
+    if kind != "bare":
+        source, git_dir = tmp_path / "work", tmp_path / "work" / ".git"
+        git("clone", "--quiet", "--no-checkout", "--", upstream.url, str(source))
+    with pytest.raises(RemoteUnreadable, match=OID):
+        fill(checkout, upstream.remote, str(source))
+    place = git_dir / "lfs/objects" / OID[:2] / OID[2:4]
     place.mkdir(parents=True)
     (place / OID).write_bytes(CONTENT)
 
-    fill(checkout, Remote(upstream.url), upstream.url)
+    fill(checkout, upstream.remote, str(source))
 
     assert (checkout.tree / "a.bin").read_bytes() == CONTENT
     assert checkout.changes(checkout.base, checkout.snapshot()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -117,6 +118,18 @@ def test_what_is_too_large_is_not_read(checkout, base, name):
 
     assert changed(checkout, base) == {}
     assert [(each.code, each.path) for each in checkout.unfit] == [(ViolationCode.TOO_LARGE, name)]
+
+
+@pytest.mark.contract("E01", "E03")
+def test_what_no_path_reaches_is_reported_and_removed(checkout, base):
+    """3,000 folders one in the other are no unchanged tree, and stay in nobody's way."""
+    dig = "import os\nfor _ in range(3000): os.mkdir('d' * 9); os.chdir('d' * 9)\nopen('x', 'w')"
+    subprocess.run([sys.executable, "-c", dig], cwd=checkout.tree, check=True)
+
+    assert changed(checkout, base) == {}
+    assert [each.code for each in checkout.unfit] == [ViolationCode.TOO_DEEP]
+    checkout.close()
+    assert not checkout.root.exists()
 
 
 @pytest.mark.contract("E03")

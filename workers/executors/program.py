@@ -6,17 +6,21 @@ import functools
 import os
 import re
 import shutil
-import subprocess
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from app.config import Secret
 from app.domain.agent import AgentKeyMissing, AgentMissing, AgentUnfit
 from app.domain.event import EventType
+from app.domain.identity import mint
 from workers.executors.base import Noted
+from workers.workspace.environment import OPERATION
+from workers.workspace.process import Command, run
 
-_PATIENCE = 60  #: seconds; the first run of a program of 400 MB on a cold disk takes some
+_PATIENCE = timedelta(minutes=1)  #: the first run of a program of 400 MB on a cold disk takes some
 _ENVIRONMENT = {"PATH": os.defpath, "HOME": os.devnull}  #: for who only says what it is
 _LONGEST = 120_000  #: bytes of one argument; Linux takes 128 KiB
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -49,7 +53,7 @@ def find(name: str, setting: str, tested: Tested) -> Program:
     path = shutil.which(name)
     if path is None:
         raise AgentMissing(
-            f"{name} is not here", hint=f"install it on the worker's PATH, or set {setting}"
+            f"no program {name} is here", hint=f"install it on the worker's PATH, or set {setting}"
         )
     stat = Path(path).stat()  # another file under the same name is asked again
     version = _version(path, stat.st_mtime_ns, stat.st_size)
@@ -96,11 +100,10 @@ def _probe(path: str, version: str, tested: Tested) -> None:
 
 
 def _said(path: str, arguments: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(
-            [path, *arguments], env=_ENVIRONMENT, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=_PATIENCE, check=False, cwd="/",
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        raise AgentUnfit(f"{path} {' '.join(arguments)}: {fault}") from None
-    return (done.stdout + done.stderr).decode("utf-8", "replace")
+    """What it writes about itself; like a run, it leaves no process behind."""
+    command = Command((path, *arguments), Path("/"), _ENVIRONMENT, _PATIENCE, stall=None)
+    marker = {OPERATION: mint("probe")}
+    ended = run(command, on_output=lambda chunk: None, stop=threading.Event(), marker=marker)
+    if ended.cause != "exited":
+        raise AgentUnfit(f"{path} {' '.join(arguments)}: {ended.cause.replace('_', ' ')}")
+    return ended.output.tail.decode("utf-8", "replace")

@@ -21,8 +21,8 @@ from app.repository.remote import Remote
 from workers.workspace.locking import locked
 from workers.workspace.mending import mend, tidy
 from workers.workspace.presence import kill_carrying
+from workers.workspace.removal import remove
 from workers.workspace.repository import fetch_commit
-from workers.workspace.sweep import remove
 
 #: Carried by every git that writes into a cache: under its lock, whoever else does is an orphan.
 WRITER = "FENCEPOST_CACHE"

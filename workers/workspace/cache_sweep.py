@@ -12,7 +12,7 @@ from pathlib import Path
 from app.caches import CacheBounds
 from workers.workspace.cache import lock_of, use_of
 from workers.workspace.locking import if_free
-from workers.workspace.sweep import remove
+from workers.workspace.removal import remove
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from workers.workspace.commit import Author, commit
 from workers.workspace.diff import read_diff
 from workers.workspace.owner import Ownership, own
 from workers.workspace.private import noted, put_back
+from workers.workspace.removal import remove
 from workers.workspace.repository import check_out, make_agents, make_private
-from workers.workspace.sweep import remove, sweep
+from workers.workspace.sweep import sweep
 
 __all__ = ["Author", "Checkout", "open_checkout", "sweep"]
 
@@ -52,6 +53,7 @@ class Checkout:
         self._ownership = ownership
         self._borrowed = ExitStack()
         self._settings: Mapping[str, bytes | None] = {}  #: of the git folder, as it was made
+        self._folder: os.stat_result | None = None  #: the working tree, as it was made
 
     def __enter__(self) -> Self:
         return self
@@ -101,16 +103,21 @@ class Checkout:
         return self._borrowed.enter_context(cache)
 
     def settle(self) -> None:
-        """The git folder is made: as it is now, so it stays."""
+        """All is made: the git folder stays as it is now, and the tree is this very folder."""
         self._settings = noted(self.git_dir)
+        self._folder = self.tree.lstat()
 
     def put_back(self) -> None:
         """Make it so again, before git looks at what a run may have written there."""
         put_back(self.git_dir, self._settings)
 
     def is_whole(self) -> bool:
-        """Whether the working tree is still a folder that can be read."""
-        return self.tree.is_dir() and os.access(self.tree, os.R_OK | os.X_OK)
+        """Whether the working tree is where it was: not gone, no link and no other folder."""
+        try:
+            now = self.tree.lstat()
+        except OSError:
+            return False
+        return self._folder is not None and os.path.samestat(now, self._folder)
 
     def changed_since(self, tree: str) -> list[str]:
         """The tracked paths that are no longer what the last snapshot, `tree`, took (E08)."""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from app.domain.errors import RemoteUnreadable, SetupError, UnsupportedRepository
 from app.repository.git import git
-from app.repository.push import reason_of
 from app.repository.remote import Remote, reach
 from app.repository.source import is_file as is_local
 from workers.workspace.beyond import LargeFile, digest_of, is_file, native, traits_of
@@ -28,6 +27,7 @@ _POINTER = re.compile(
 )
 _LONGEST_POINTER = 1024
 _SECONDS = 3600
+_SHOWN = 1000  #: signs of what git-lfs complains of
 _NOBODY = Author("Fencepost", "fencepost@localhost", 0)
 
 
@@ -60,8 +60,8 @@ def fill(checkout: Checkout, remote: Remote, source: str) -> None:
         return
     if shutil.which("git-lfs") is None:
         raise LfsMissing(f"{len(wanted)} large files, and no git-lfs on PATH")
-    store = git_dir / "lfs"
-    _fetch(git_dir, store, remote, endpoint_of(source), wanted)
+    store = git_dir / "lfs"  # its own choice; told so it would look there at the source, too
+    _fetch(git_dir, remote, endpoint_of(source), wanted)
     for path, pointer in wanted.items():
         place = tree / native(path)
         _put(store, pointer, place, path)
@@ -98,21 +98,21 @@ def _pointers(git_dir: Path, base: str) -> Mapping[str, Pointer]:
     }
 
 
-def _fetch(
-    git_dir: Path, store: Path, remote: Remote, endpoint: str, wanted: Mapping[str, Pointer]
-) -> None:
+def _fetch(git_dir: Path, remote: Remote, endpoint: str, wanted: Mapping[str, Pointer]) -> None:
     """By a commit that names what is wanted and nothing else, attributes least of all."""
     rows = {f"100644 blob {one.blob}\t{one.oid}\n" for one in wanted.values()}
     tree = git("mktree", git_dir=git_dir, stdin="".join(sorted(rows)).encode())
     named = commit(git_dir, tree, [], "large files", _NOBODY)
     settings = {
-        "lfs.url": endpoint, "lfs.storage": str(store), "lfs.basictransfersonly": "true",
+        "lfs.url": endpoint, "lfs.basictransfersonly": "true",
         "lfs.fetchinclude": "", "lfs.fetchexclude": "", "lfs.skipdownloaderrors": "false",
     }  # fmt: skip
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     done = reach(remote, *words, "lfs", "fetch", endpoint, named, git_dir=git_dir, timeout=_SECONDS)
     if done.code != 0:
-        raise RemoteUnreadable(f"git lfs fetch: {reason_of(done)}")
+        said = done.err.decode("utf-8", "replace").split("\n")
+        lines = "; ".join(line.strip() for line in said if line.strip())  # the last tells less
+        raise RemoteUnreadable(f"git lfs fetch: {lines[:_SHOWN] or done.complaint}")
 
 
 def _put(store: Path, pointer: Pointer, place: Path, path: str) -> None:

@@ -7,7 +7,6 @@ of repositories inside the tree, which the agent can write.
 from __future__ import annotations
 
 import contextlib
-import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from app.domain.scope import SUBMODULE_MODE, Violation, ViolationCode
 from app.repository.git import attempt, git
 from workers.workspace.beyond import Beyond, is_folder, native
-from workers.workspace.special import remove_specials
+from workers.workspace.readable import make_readable
 
 NOTHING = Beyond()
 MOST_CHANGED = 4 << 30  #: bytes of all changed files together
@@ -30,9 +29,10 @@ def take(
     Tracked files count as they are, also ignored ones; untracked files count unless they are
     ignored. A repository inside the tree counts as a submodule link, for the scope to refuse.
     """
-    _open_up(tree)
-    specials = remove_specials(tree)
-    unfit: list[Violation] = []
+    made = make_readable(tree)
+    unfit = [
+        Violation(ViolationCode.TOO_DEEP, path, "longer than a path") for path in made.too_deep
+    ]
     kept, gone = [], []
     for path in _differing(git_dir, tree):
         if beyond.is_as_filled(tree, path):
@@ -41,7 +41,7 @@ def take(
             unfit.append(changed)
         elif not _is_usable(tree, path):
             gone.append(path)
-            if path in specials:
+            if path in made.removed:
                 unfit.append(_special(path))
         else:
             kept.append(path)
@@ -56,8 +56,6 @@ def take(
     unfit += _filled_submodules(git_dir, tree, beyond)
     links = [path.rstrip("/") for path in kept if is_folder(tree / native(path))]
     files = [path for path in kept if not is_folder(tree / native(path))]
-    for path in files:
-        _make_readable(tree / native(path))
     if too_large := _too_large(tree, files):
         return git("write-tree", git_dir=git_dir), [*unfit, too_large]
     _update(git_dir, tree, files, "--add", "--remove", "--replace")
@@ -79,19 +77,6 @@ def _too_large(tree: Path, files: Iterable[str]) -> Violation | None:
     largest = max(sizes, key=lambda path: sizes[path])
     why = f"{sizes[largest]:,} bytes; of all that changed at most {MOST_CHANGED:,} are taken"
     return Violation(ViolationCode.TOO_LARGE, largest, why)
-
-
-def _open_up(tree: Path) -> None:
-    """Let the worker read what the agent closed to it; git knows no such modes."""
-    if os.geteuid() == 0:
-        return
-    for folder, folders, files in os.walk(tree):
-        for name in [*folders, *files]:
-            place = os.path.join(folder, name)
-            mode = os.lstat(place).st_mode
-            wanted = stat.S_IRWXU if stat.S_ISDIR(mode) else stat.S_IRUSR
-            if not stat.S_ISLNK(mode) and mode & wanted != wanted:
-                os.chmod(place, stat.S_IMODE(mode) | wanted)
 
 
 def changed_since(git_dir: Path, tree: Path, taken: str, beyond: Beyond = NOTHING) -> list[str]:
@@ -149,12 +134,6 @@ def _is_usable(tree: Path, path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode) or (tree / native(path) / ".git").exists()
-
-
-def _make_readable(place: Path) -> None:
-    mode = place.lstat().st_mode
-    if stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
-        place.chmod(stat.S_IMODE(mode) | stat.S_IRUSR)  # git keeps only the executable bit
 
 
 def _filled_submodules(git_dir: Path, tree: Path, beyond: Beyond) -> list[Violation]:

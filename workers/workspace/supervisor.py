@@ -42,9 +42,6 @@ def supervise(kind: type[Run]) -> None:
     """Run what the control pipe asks for, and report."""
     status = int(sys.argv[1])
     os.set_inheritable(status, False)
-    spec = read_spec()
-    if spec is None:
-        return
     guard = os.getpid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     supervisor = os.fork()
@@ -54,6 +51,9 @@ def supervise(kind: type[Run]) -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the guard has one thread: this follows its process
     if os.getppid() != guard:
+        return
+    spec = read_spec()  # it may hold a key, which a guard has no need of
+    if spec is None:
         return
     run = kind(spec)
     try:

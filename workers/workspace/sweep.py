@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 from workers.workspace.owner import own
+from workers.workspace.removal import remove
 
 
 def sweep(checkouts: Path) -> list[str]:
@@ -20,17 +19,6 @@ def sweep(checkouts: Path) -> list[str]:
     return [name for name in sorted(names) if _sweep_one(checkouts / name)]
 
 
-def remove(root: Path) -> None:
-    """Remove a folder, also when something in it was made unreadable; links are not followed."""
-    for attempt in (1, 2, 3):
-        shutil.rmtree(root, ignore_errors=True)
-        if not os.path.lexists(root):
-            return
-        if attempt == 1:
-            _open_up(root)
-    raise OSError(f"cannot remove {root}")
-
-
 def _sweep_one(root: Path) -> bool:
     ownership = own(root)
     if ownership is None:
@@ -42,11 +30,3 @@ def _sweep_one(root: Path) -> bool:
     finally:
         ownership.release()
     return True
-
-
-def _open_up(root: Path) -> None:
-    os.chmod(root, 0o700)
-    for folder, _, _ in os.walk(root):
-        for entry in os.scandir(folder):
-            if entry.is_dir(follow_symlinks=False):
-                os.chmod(entry.path, 0o700)
