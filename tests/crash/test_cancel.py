@@ -112,16 +112,8 @@ def test_a_cancel_at_any_moment_makes_one_end(
     stack: Stack, work: tuple[str, str], at: Moment, starts: int, chains: list[tuple[str, ...]]
 ) -> None:
     """The worker stands still there while it is asked for; afterwards every copy says the same."""
-    stack.settings = LONG_LEASE
-    seen = stack.seen(stack.dispatch(*work))
-    stack.start_dispatcher()
-    worker = stack.start_worker(f"{at} {AUTHOR}")
-    stack.until(lambda: worker.is_stopped)
+    seen = canceled_at(stack, work, f"{at} {AUTHOR}")
 
-    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
-    worker.go_on()
-
-    stack.until(lambda: seen.is_over)
     assert (seen.starts(), tuple(seen.chain) in chains) == (starts, True)
     assert stack.count("author") <= starts
     assert seen.outcome == "canceled"
@@ -140,16 +132,8 @@ def test_a_cancel_while_the_request_is_opened_makes_one_end(
     stack: Stack, work: tuple[str, str], at: Moment
 ) -> None:
     """Before the call none is opened; after the answer the one that is there is recorded."""
-    stack.settings = LONG_LEASE
-    seen = stack.seen(stack.dispatch(*work))
-    stack.start_dispatcher()
-    worker = stack.start_worker(f"{at} {REQUEST}")
-    stack.until(lambda: worker.is_stopped)
+    seen = canceled_at(stack, work, f"{at} {REQUEST}")
 
-    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
-    worker.go_on()
-
-    stack.until(lambda: seen.is_over)
     opened = 0 if at is Moment.CLAIMED else 1
     assert (seen.outcome, len(seen.requests)) == ("canceled", opened), seen.steps
     assert tuple(seen.chain) == RESULT
@@ -212,6 +196,21 @@ def test_what_nobody_runs_any_more_is_canceled_by_whoever_comes(stack: Stack, wa
     assert seen.chain[0] == "started under fence 1"
     assert seen.chain[1].startswith("closed under fence")
     left_nothing(stack, seen)
+
+
+def canceled_at(stack: Stack, work: tuple[str, str], moment: str) -> Seen:
+    """An attempt that is over, and was canceled while its worker stood still at a moment."""
+    stack.settings = LONG_LEASE
+    seen = stack.seen(stack.dispatch(*work))
+    stack.start_dispatcher()
+    worker = stack.start_worker(moment)
+    stack.until(lambda: worker.is_stopped)
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+    worker.go_on()
+
+    stack.until(lambda: seen.is_over)
+    return seen
 
 
 def left_nothing(stack: Stack, seen: Seen) -> None:

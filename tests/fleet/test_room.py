@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -12,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import redis
+from fixtures.small_disk import small_disk
 from fixtures.stack import Stack
-from fixtures.waiting import until
 from sqlalchemy import select
 
 from app import disk
@@ -51,19 +49,12 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 @pytest.fixture
 def small(stack: Stack) -> Iterator[Path]:
     """Checkouts on a disk of 32 MB, of which 8 must be free."""
-    if os.geteuid() != 0:
-        pytest.skip("only root mounts")
-    folder = stack.home / "checkouts"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
-    if subprocess.run(mount, check=False).returncode:
-        pytest.skip("nothing can be mounted here")
     stack.settings["FENCEPOST_LEAST_DISK"] = "8M"
-    yield folder
-    for one in stack.roles:
-        one.process.kill()
-        one.process.wait(20)
-    until(lambda: subprocess.run(["umount", str(folder)], check=False).returncode == 0)
+    with small_disk(stack.home / "checkouts", "32m") as folder:
+        yield folder
+        for one in stack.roles:
+            one.process.kill()
+            one.process.wait(20)
 
 
 @pytest.mark.contract("Q15")

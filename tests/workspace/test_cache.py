@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from fixtures.small_disk import small_disk
 
 from app.caches import CacheBounds
 from app.domain.errors import GitFailed, HostFailed, RemoteUnreadable
@@ -280,25 +281,17 @@ def test_packing_anew_loses_nothing_under_a_living_checkout(
 
 def test_a_full_disk_leaves_nothing_half_made(tmp_path, upstream, base, files):
     """The fault is this host's, so that work waits for room; with room the same fetch succeeds."""
-    small = tmp_path / "small"
-    small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(small)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False).returncode:
-        pytest.skip("nothing can be mounted here")
-    try:
-        big = upstream.commit(files | {b"big": ("100644", os.urandom(4 << 20))}, parent=base)
-        upstream.point("refs/heads/main", big)
-        with Cache(small / "cache", "r") as cache:
-            with pytest.raises(HostFailed):
-                cache.bring(upstream.remote, big)
-            left = [one.name for one in cache.objects.rglob("*") if one.is_file()]
-            assert (left, cache.holds(big)) == ([], False)
-
-            subprocess.run(["mount", "-o", "remount,size=16m", str(small)], check=True)
+    big = upstream.commit(files | {b"big": ("100644", os.urandom(4 << 20))}, parent=base)
+    upstream.point("refs/heads/main", big)
+    with small_disk(tmp_path / "small", "2m") as small, Cache(small / "cache", "r") as cache:
+        with pytest.raises(HostFailed):
             cache.bring(upstream.remote, big)
-            assert cache.holds(big)
-    finally:
-        subprocess.run(["umount", str(small)], check=False)
+        left = [one.name for one in cache.objects.rglob("*") if one.is_file()]
+        assert (left, cache.holds(big)) == ([], False)
+
+        subprocess.run(["mount", "-o", "remount,size=16m", str(small)], check=True)
+        cache.bring(upstream.remote, big)
+        assert cache.holds(big)
 
 
 def test_a_remote_that_does_not_answer_spoils_nothing(caches, upstream, base):

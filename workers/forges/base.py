@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from app.domain.checks import Sighting
 from app.domain.head import HeadMove
@@ -17,6 +16,7 @@ from app.domain.pull_request import ForgeRequest
 from app.github.hub import Hub
 from app.repository.remote import Remote
 from workers.workspace.cache import Cache
+from workers.workspace.closing import Closing
 
 _MARKER = re.compile(r"<!--\s*fencepost\s+operation\s*=\s*([0-9a-f]{64})\s*-->")
 _LOOKS_LIKE_ONE = re.compile(r"<!--(?=\s*fencepost\b)", re.IGNORECASE)
@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Closing):
     """Where a repository's commits come from and go to; what is borrowed is kept inside `with`."""
 
     remote: Remote
@@ -45,15 +45,8 @@ class Ground:
     shallow: tuple[str, ...] = ()  #: commits below which these hold no history
     cache: Cache | None = None  #: whose objects they are
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Keep nothing any more."""
         if self.cache is not None:
             self.cache.close()
 

@@ -11,13 +11,13 @@ import contextlib
 import fcntl
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from app.domain.errors import GitFailed, HostFailed, ProviderError, RemoteUnreadable
 from app.repository.git import attempt, git
 from app.repository.push import tips
 from app.repository.remote import Remote
+from workers.workspace.closing import Closing
 from workers.workspace.locking import locked
 from workers.workspace.mending import mend, tidy
 from workers.workspace.presence import kill_carrying
@@ -33,7 +33,7 @@ _DOUBTED = "doubted"
 _SECONDS = 3600
 
 
-class Cache:
+class Cache(Closing):
     """One cache, kept from its removal inside `with`."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -46,14 +46,6 @@ class Cache:
         self._use = self._held.enter_context(locked(use_of(self.git_dir), shared=True))
         os.utime(self._use)  # by which the sweep knows who was not needed for longest
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let it go; from now on it may be removed."""

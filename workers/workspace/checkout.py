@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from app.domain.errors import UnsafeName, WrongState
 from app.domain.extent import WHOLE, Extent
@@ -19,6 +17,7 @@ from workers.workspace import snapshot
 from workers.workspace.beyond import Beyond
 from workers.workspace.cache import Cache
 from workers.workspace.change import read_changes
+from workers.workspace.closing import Closing
 from workers.workspace.commit import Author, commit
 from workers.workspace.diff import read_diff
 from workers.workspace.owner import Ownership, own
@@ -34,7 +33,7 @@ _PATIENCE = timedelta(seconds=1)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 
 
-class Checkout:
+class Checkout(Closing):
     """A claim's own copy of the repository; it is removed on every way out of its `with`.
 
     The agent sees `tree` and `scratch`. The worker's git commands use `git_dir` alone, whatever
@@ -54,17 +53,6 @@ class Checkout:
         self._borrowed = ExitStack()
         self._settings: Mapping[str, bytes | None] = {}  #: of the git folder, as it was made
         self._folder: os.stat_result | None = None  #: the working tree, as it was made
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove everything; closing again does nothing. What resists is left to the sweep."""

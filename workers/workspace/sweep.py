@@ -15,7 +15,11 @@ def sweep(checkouts: Path) -> list[str]:
     """
     if not checkouts.is_dir():
         return []
-    names = {entry.name.removesuffix(".lock") for entry in checkouts.iterdir()}
+    names = {
+        entry.name.removesuffix(".lock")
+        for entry in checkouts.iterdir()
+        if entry.suffix == ".lock" or entry.is_dir()  # a file in there is not one of ours
+    }
     return [name for name in sorted(names) if _sweep_one(checkouts / name)]
 
 
