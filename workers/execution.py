@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.agent import ModelLimited, ModelUnavailable
 from app.domain.digest import Json, text
-from app.domain.errors import GitFailed, HostFailed, SetupError
+from app.domain.errors import FencepostError, HostFailed, SetupError
 from app.domain.event import EventType
 from app.domain.failure import FailureClass, failure_class
 from app.domain.result import Observation, Outcome
@@ -16,6 +16,7 @@ from app.events import Moment, emit
 from app.kinds.ending import ending, observation_of
 from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest
+from app.repository.git import GitTooSlow, Interrupted
 from workers import outputs, quarantine
 from workers.executors.base import (
     Assignment,
@@ -28,20 +29,19 @@ from workers.executors.base import (
     Wrote,
 )
 from workers.executors.registry import executor
+from workers.left_behind import left_behind
 from workers.observation import Friction, Seen, candidate_of, ending_of, observed
 from workers.worker import Run
 from workers.workspace.checkout import Author, Checkout
 from workers.workspace.environment import agent_environment, markers
 from workers.workspace.output import KEPT, shown
 from workers.workspace.process import Ended
-from workers.workspace.scope import check_scope, matches_anything
 from workers.workspace.validators import Check, Evidence, run_checks
 
 #: What another try may find better: the work is handed back, and its chain stays open.
 _PASSING = {fault.code: fault for fault in (ModelLimited, ModelUnavailable)}
 _MAY_LACK_ROOM = (FailureClass.COMMAND, FailureClass.VALIDATION)
 _MOST_FRICTIONS = 50
-_MOST_DIFF = 1024 * 1024  #: bytes of the diff that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,19 @@ class Finished:
 def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | None:
     """Run the agent once, then the checks once; None when it was interrupted (nothing in hand).
 
-    What this host lacks for the agent is a failure too: nothing has run then.
+    What this host or the checkout lacks for the agent is a failure too: nothing has run then.
     """
+    if (trouble := checkout.trouble) is not None:
+        return _unfit(trouble)
+    try:
+        return _executed(run, request, checkout)
+    except Interrupted:
+        return None
+    except GitTooSlow as fault:  # over what the run left; another would leave the same
+        return Finished(ending(Outcome.FAILED, "tree_unreadable", fault.message), None)
+
+
+def _executed(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | None:
     marked = markers(request.attempt, request.operation, run.claim.fence)
     written = outputs.Place(checkout.scratch)
     environment = agent_environment(checkout.scratch, marked) | written.environment
@@ -66,29 +77,31 @@ def execute(run: Run, request: WorkRequest, checkout: Checkout) -> Finished | No
     try:
         session = _prepared(run, request, checkout, environment, marked)
     except SetupError as fault:
-        why = f"{fault.message}; {fault.advice}" if fault.advice else fault.message
-        return Finished(ending(Outcome.FAILED, fault.code, why), None)
+        return _unfit(fault)
     ended, problem, usage = _agent(run, session)
     if run.held.interrupt.is_set():
         return None
     if problem is not None and problem.code in _PASSING:
         raise _PASSING[problem.code](problem.detail)
-    tree, changes, frictions = _left_behind(run, request, checkout)
-    if changes:
-        _keep_diff(run, request, checkout, tree)
-    frictions = [*_ended_badly(ended, problem), *frictions][:_MOST_FRICTIONS]
+    left = left_behind(run, request, checkout)
+    frictions = [*_ended_badly(ended, problem), *left.frictions][:_MOST_FRICTIONS]
     checks: list[Evidence] = []
-    if not frictions and (changes or request.branch is None):
+    if not frictions and (left.changes or request.branch is None):
         checks = _checks(run, request, checkout, environment, marked)
         if run.held.interrupt.is_set():
             return None
-        frictions = _after_checks(checkout, tree, checks)
+        frictions = _after_checks(checkout, left.tree, checks)
     promised = written.read(request.outputs)
     if not frictions and promised.problem:
         frictions = [Friction("output_contract_broken", promised.problem)]
     _heed_the_disk(run, frictions)
-    seen = Seen(tree, len(changes), ended, checks, frictions, promised.value, usage)
-    return _finish(run, request, checkout, changes, seen)
+    seen = Seen(left.tree, len(left.changes), ended, checks, frictions, promised.value, usage)
+    return _finish(run, request, checkout, left.changes, seen)
+
+
+def _unfit(fault: FencepostError) -> Finished:
+    why = f"{fault.message}; {fault.advice}" if fault.advice else fault.message
+    return Finished(ending(Outcome.FAILED, fault.code, why), None)
 
 
 def _prepared(
@@ -134,39 +147,6 @@ def _heard(run: Run, event: Happening) -> None:
             run.journal.output(chunk)
         case Noted(kind, value):
             run.journal.tell(kind, **value)
-
-
-def _left_behind(
-    run: Run, request: WorkRequest, checkout: Checkout
-) -> tuple[str, list[Change], list[Friction]]:
-    """The tree that the agent left, its changes, and where they leave what was approved (E03)."""
-    if not checkout.is_whole():  # another run would do the same
-        why = "the working tree is gone, or another folder is in its place"
-        return request.base, [], [Friction("checkout_destroyed", why)]
-    tree = checkout.snapshot()
-    changes = checkout.changes(request.base, tree)
-    if request.branch is None:
-        return tree, changes, []  # what a command changes is thrown away
-    found = [
-        Friction(violation.code, f"{violation.path}: {violation.why}")
-        for violation in [
-            *checkout.unfit,
-            *check_scope(checkout.git_dir, request.base, tree, request.paths),
-        ]
-    ]
-    if request.paths and not matches_anything(checkout.git_dir, request.base, tree, request.paths):
-        paths = " ".join(request.paths)
-        found.append(Friction("path_matches_nothing", f"nothing matches {paths}, before or after"))
-    secrets = quarantine.in_candidate(run, request, checkout, tree, changes)
-    return tree, changes, [*secrets, *found]
-
-
-def _keep_diff(run: Run, request: WorkRequest, checkout: Checkout, tree: str) -> None:
-    try:
-        diff, size = checkout.diff(request.base, tree, _MOST_DIFF)
-    except (OSError, GitFailed):
-        return  # for people to read; the run does not depend on it
-    run.journal.keep("diff", "text/x-diff", diff, of=size)
 
 
 def _ended_badly(ended: Ended, problem: Problem | None) -> list[Friction]:
@@ -222,7 +202,7 @@ def _survived(count: int) -> Friction:
 
 
 def _finish(
-    run: Run, request: WorkRequest, checkout: Checkout, changes: list[Change], seen: Seen
+    run: Run, request: WorkRequest, checkout: Checkout, changes: Sequence[Change], seen: Seen
 ) -> Finished:
     value = observed(request, checkout, run.claim.fence, seen)
     outcome = Outcome.GREEN

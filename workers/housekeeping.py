@@ -43,7 +43,7 @@ class Housekeeping:
 
     def _sweep(self, bounds: CacheBounds) -> None:
         try:
-            sweep(self.checkouts)
+            sweep(self.checkouts, _resists)
             gone = sweep_caches(self.caches, bounds)
         except (OSError, FencepostError) as fault:
             emit(Moment.TROUBLE, code="host_failed", what=f"caches cannot be swept: {fault}")
@@ -60,3 +60,7 @@ class Housekeeping:
                 self.tidy()
             turn += 1
             pause.wait(_PAUSE)
+
+
+def _resists(fault: OSError) -> None:
+    emit(Moment.TROUBLE, code="host_failed", what=f"a checkout stays: {fault}")

@@ -143,8 +143,8 @@ class Keeper:
         for one in held:
             answer = renewed.get((one.claim.key, one.claim.fence))
             if answer is not None:
+                one.heed(answer.stop)  # first: whoever waits for the renewal begins by it
                 one.renewed(asked_at)
-                one.heed(answer.stop)
             else:
                 self._lost(one)
         return True

@@ -39,7 +39,7 @@ def in_candidate(
     paths = (text(path) for one in changes for path in (one.path, one.old_path) if path)
     if name := secrecy.name_in(*paths):
         yield Friction(IN_NAME, f"the name of a file holds a secret ({name})")
-    for one in added(checkout.git_dir, request.base, tree):
+    for one in added(checkout.git_dir, request.base, tree, checkout.stop):
         if one.is_held:
             yield Friction(IN_FILE, f"{one.path}: it tells this worker's own {one.name}")
         else:

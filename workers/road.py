@@ -96,7 +96,7 @@ class Road:
     ) -> None:
         run = self.run
         match permission:
-            case recovery.Execute() | recovery.ConfirmStart() if run.worker.keeper.is_draining:
+            case recovery.Execute() | recovery.ConfirmStart() if run.is_leaving:
                 self._leave()  # a start here would only be cut short, and it would count
             case recovery.Execute(mark, expected):
                 run.worker.disk.check()  # a start here would fail, and it would count

@@ -87,7 +87,7 @@ class RoadWithoutRef:
     ) -> None:
         run = self.run
         match permission:
-            case Begin() if run.worker.keeper.is_draining:
+            case Begin() if run.is_leaving:
                 self._leave()  # a start here would only be cut short, and hold the work
             case Begin():
                 run.worker.disk.check()

@@ -14,11 +14,14 @@ from app.domain.errors import (
     OurFault,
     StaleFence,
 )
+from app.domain.failure import failure_class
 from app.domain.identity import Kind
+from app.domain.retry import POLICY
 from app.events import Moment, emit
 from app.kinds import author, checks, command, pull_request
 from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest, work_request
+from app.repository.git import Interrupted
 from app.repository.remote import Remote
 from app.store import activities
 from app.store.claims import Verdict
@@ -26,8 +29,9 @@ from app.transitions.bind import bind
 from app.transitions.claim import claim
 from app.transitions.release import release
 from workers import checking, publication
+from workers.concluding import leave
 from workers.forges import FORGES
-from workers.forges.base import Ground
+from workers.forges.base import Forge, Ground
 from workers.handing_back import hand_back
 from workers.journal import Journal
 from workers.reconcile import is_without_ref
@@ -35,7 +39,7 @@ from workers.road import Road
 from workers.road_without_ref import RoadWithoutRef
 from workers.worker import Message, Run, Worker
 from workers.workspace import large_files, submodules
-from workers.workspace.checkout import Checkout, open_checkout
+from workers.workspace.checkout import Checkout, open_checkout, open_empty
 from workers.workspace.sweep import sweep
 
 
@@ -78,23 +82,50 @@ def work(this: Run) -> None:
     request = work_request(this.activity.request)
     bind(this.store, this.claim, request.operation)  # 5
     forge = FORGES[request.forge](this.worker.place(request.repository, request.url))
+    with this.worker.disk.heeded():
+        try:
+            _on_files(this, request, forge)
+        except Interrupted:  # before anything was begun
+            if this.held.leave.is_set():
+                leave(this)
+            else:
+                _without_files(this, request, forge)
+    sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
+
+
+def _on_files(this: Run, request: WorkRequest, forge: Forge) -> None:
+    stop = this.held.interrupt
     with (
-        this.worker.disk.heeded(),
-        forge.ground(request.base, request.checkout.depth) as ground,
+        forge.ground(request.base, request.checkout.depth, stop) as ground,
         _opened(this, request, ground) as checkout,
         this.worker.disk.heeded(),  # before what filled it is removed
     ):
         _fill(this, request, checkout, ground.remote)
         _walk(this, request, checkout, ground.remote)
-    sweep(this.worker.checkouts)  # what a dead worker left, perhaps of this very activity
+
+
+def _without_files(this: Run, request: WorkRequest, forge: Forge) -> None:
+    """After a stop was asked for nothing starts; the least that closes it is made (Q08)."""
+    with (
+        forge.edge() as ground,
+        open_empty(
+            this.worker.checkouts, _name(this, request), request.base, ground.objects,
+            shallow=ground.shallow,
+        ) as checkout,
+    ):  # fmt: skip
+        _walk(this, request, checkout, ground.remote)
+
+
+def _name(this: Run, request: WorkRequest) -> str:
+    return f"{request.attempt}-{request.step}-{this.claim.fence}"
 
 
 def _opened(this: Run, request: WorkRequest, ground: Ground) -> Checkout:
-    name = f"{request.attempt}-{request.step}-{this.claim.fence}"
     try:
         return open_checkout(
-            this.worker.checkouts, name, ground.remote, request.base, ground.objects,
-            shallow=ground.shallow, extent=request.checkout,
+            this.worker.checkouts, _name(this, request), ground.remote, request.base,
+            ground.objects, shallow=ground.shallow, extent=request.checkout,
+            stop=this.held.interrupt,
         )  # fmt: skip
     except HostFailed:
         raise
@@ -104,14 +135,21 @@ def _opened(this: Run, request: WorkRequest, ground: Ground) -> Checkout:
 
 
 def _fill(this: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:
-    """What the work order allows beside the repository itself, for work that may still start."""
-    source = request.source
-    if source is None or this.activity.stop is not None:
+    """What the work order allows beside the repository itself.
+
+    What another try cannot better is the run's trouble: it fails, and is not held for a person.
+    """
+    if request.source is None:
         return
-    if request.checkout.submodules:
-        submodules.fill(checkout, source, this.worker.caches)
-    if request.checkout.lfs:
-        large_files.fill(checkout, remote, source)
+    try:
+        if request.checkout.submodules:
+            submodules.fill(checkout, request.source, this.worker.caches)
+        if request.checkout.lfs:
+            large_files.fill(checkout, remote, request.source)
+    except FencepostError as fault:
+        if failure_class(fault.code) in POLICY:
+            raise
+        checkout.trouble = fault
 
 
 def _walk(this: Run, request: WorkRequest, checkout: Checkout, remote: Remote) -> None:

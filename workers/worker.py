@@ -76,6 +76,11 @@ class Run:
         """The claim that everything is written under."""
         return self.held.claim
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether nothing may be started here any more, for another worker shall have it."""
+        return self.worker.keeper.is_draining or self.held.leave.is_set()
+
     def box(self, checkout: Checkout) -> Box | None:
         """What everything that runs in the checkout is shut into."""
         folders = (checkout.tree, checkout.scratch)

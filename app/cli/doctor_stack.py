@@ -43,7 +43,7 @@ def checkouts(settings: Settings) -> Iterator[Check]:
     old = [one.name for one in roots if not _is_owned(one)]
     if old:
         yield warning("checkouts", "checkouts_stale", f"{len(old)} of dead owners, like {old[0]}",
-                      "fencepost up: a worker sweeps them")  # fmt: skip
+                      "fencepost up: a worker sweeps them; its log says why one stays")  # fmt: skip
     else:
         yield ok("checkouts", f"{len(roots)} in use, none left behind")
 

@@ -43,6 +43,8 @@ _MODES = {
     "database": "no mark, as the remote takes none; what it finds is kept here before its one push",
 }
 
+_LONGEST_LINE = 2000  #: signs of a line of output
+
 #: Ids and digests are shown by their beginning.
 _CUT = ("operation_id", "sha", "digest")
 
@@ -137,8 +139,16 @@ def _of_control(event: Written) -> str:
 
 
 def output_lines(event: Written) -> list[str]:
-    """The output in an event, line by line, unable to steer the terminal."""
-    return [plain(line) for line in str(event.value.get("text", "")).splitlines()]
+    """The output in an event, line by line, unable to steer the terminal or to fill it."""
+    return [_on_a_terminal(line) for line in str(event.value.get("text", "")).splitlines()]
+
+
+def _on_a_terminal(line: str) -> str:
+    more = len(line) - _LONGEST_LINE
+    told = plain(line[:_LONGEST_LINE])
+    return (
+        f"{told}… and {more:,} more; `fencepost logs ATTEMPT --json` has them" if more > 0 else told
+    )
 
 
 def _ending(value: Mapping[str, object]) -> str:

@@ -61,7 +61,7 @@ _CODES: Mapping[FailureClass, str] = {
         "database_unfit redis_unfit setup_error credential_missing path_matches_nothing "
         "cannot_bind setting_unfit setting_missing secret_unreadable "
         "agent_missing agent_unfit agent_key_missing model_refused lfs_missing "
-        "unsupported_repository isolation_unavailable"
+        "unsupported_repository isolation_unavailable folder_missing"
     ),
     FailureClass.UNKNOWN_SIDE_EFFECT: (
         "forge_uncertain request_exists digest_conflict malformed_result foreign_operation_ref "
@@ -80,7 +80,9 @@ _CODES: Mapping[FailureClass, str] = {
         "forge_check_failed request_closed request_head_replaced"
     ),
     FailureClass.COMMAND: "command_failed agent_failed ending_missing",
-    FailureClass.TIMEOUT: "deadline_exceeded stalled check_timed_out checks_timed_out",
+    FailureClass.TIMEOUT: (
+        "deadline_exceeded stalled check_timed_out checks_timed_out tree_unreadable"
+    ),
     FailureClass.BUDGET: "poison budget_exhausted",
     FailureClass.CANCELED: "canceled abandoned stopped",
     FailureClass.OUR_FAULT: "our_fault wrong_isolation unknown_activity append_only",

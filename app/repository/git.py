@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from app.domain.errors import GitCannotWrite, GitFailed
 
@@ -24,6 +29,7 @@ _NO_ROOM = (
     b"No space left on device", b"Disk quota exceeded", b"Read-only file system",
     b"unable to write file ",
 )  # fmt: skip
+_LOOK = 0.1  #: seconds between two looks at the wish to stop
 _ALWAYS = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
@@ -32,6 +38,14 @@ _ALWAYS = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_ALLOW_PROTOCOL": "file:http:https:ssh:git",
 }
+
+
+class GitTooSlow(GitFailed):
+    """A git command was killed, since it did not end in its time."""
+
+
+class Interrupted(Exception):
+    """Whoever asked does not want the answer any more; the command was killed, and it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +83,69 @@ def attempt(
     extra: Mapping[str, str] | None = None,
     timeout: float = 300,
     as_user: bool = False,
+    stop: threading.Event | None = None,
+    group: int | None = None,
 ) -> Completed:
-    """Run git and return what it said, whatever its exit code; a time-out is GitFailed.
+    """Run git and return what it said, whatever its exit code; a time-out is GitTooSlow.
 
     `as_user` is for reaching an address: the user's own configuration names credential helpers and
     rewrites addresses, ours is read after it. There is no terminal to ask on, and a signal to the
-    group of whoever runs git does not reach it.
+    group of whoever runs git does not reach it. With `stop` set it is killed, and that is
+    Interrupted: not for what writes to a remote. It joins the process group `group`, or leads one.
     """
+    if stop is not None and stop.is_set():
+        raise Interrupted
     command = ["git", *(_AFTER_THE_USER if as_user else ()), *arguments]
     environment = (user_environment() if as_user else clean_environment()) | dict(extra or {})
     if git_dir is not None:
         environment["GIT_DIR"] = str(git_dir)
     if work_tree is not None:
         environment["GIT_WORK_TREE"] = str(work_tree)
-    try:
-        done = subprocess.run(
-            command, cwd=directory or work_tree, input=stdin, env=environment,
-            capture_output=True, timeout=timeout, check=False, start_new_session=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise GitFailed(f"git {arguments[0]} did not end within {timeout:g} s") from None
-    return Completed(done.returncode, done.stdout, done.stderr)
+    with (
+        _as_a_file(stdin) as told,
+        subprocess.Popen(
+            command, cwd=directory or work_tree, env=environment,
+            stdin=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=group is None, process_group=group,
+        ) as process,
+    ):  # fmt: skip
+        try:
+            out, err = _heard(process, timeout, stop)
+        except subprocess.TimeoutExpired:
+            raise GitTooSlow(f"git {arguments[0]} did not end within {timeout:g} s") from None
+        finally:
+            _kill(process, leads=group is None)
+    return Completed(process.returncode, out, err)
+
+
+def _as_a_file(content: bytes) -> IO[bytes]:
+    """To be read from its beginning; a pipe would have to be fed while we look elsewhere."""
+    file = os.fdopen(os.memfd_create("stdin"), "w+b")
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _heard(
+    process: subprocess.Popen[bytes], timeout: float, stop: threading.Event | None
+) -> tuple[bytes, bytes]:
+    until = time.monotonic() + timeout
+    while True:
+        left = until - time.monotonic()
+        try:
+            return process.communicate(timeout=left if stop is None else min(left, _LOOK))
+        except subprocess.TimeoutExpired:  # what was heard is kept
+            if time.monotonic() >= until:
+                raise
+        if stop is not None and stop.is_set():
+            raise Interrupted
+
+
+def _kill(process: subprocess.Popen[bytes], *, leads: bool) -> None:
+    """End one that has not ended, with the helpers that it started."""
+    if process.returncode is None:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL) if leads else process.kill()
 
 
 def git(
@@ -101,6 +157,8 @@ def git(
     extra: Mapping[str, str] | None = None,
     timeout: float = 300,
     as_user: bool = False,
+    stop: threading.Event | None = None,
+    group: int | None = None,
 ) -> str:
     """Run git and return its standard output; any other exit code than 0 is GitFailed.
 
@@ -108,7 +166,7 @@ def git(
     """
     done = attempt(
         *arguments, git_dir=git_dir, work_tree=work_tree, directory=directory,
-        stdin=stdin, extra=extra, timeout=timeout, as_user=as_user,
+        stdin=stdin, extra=extra, timeout=timeout, as_user=as_user, stop=stop, group=group,
     )  # fmt: skip
     if done.code != 0:
         kind = GitCannotWrite if done.is_hosts_fault else GitFailed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,23 +34,24 @@ class Remote:
 
 def reach(
     remote: Remote, *arguments: str, git_dir: Path | None = None, timeout: float = 300,
-    extra: Mapping[str, str] | None = None,
+    extra: Mapping[str, str] | None = None, stop: threading.Event | None = None,
 ) -> Completed:  # fmt: skip
     """Run a git command that speaks to the remote; if it is not let in, once more with new proof.
 
     A credential that ran out in the middle of a run costs nothing but this (G05).
     """
     more = extra or {}
-    done = _reach(remote, arguments, git_dir, timeout, more)
+    done = _reach(remote, arguments, git_dir, timeout, more, stop)
     is_shut_out = done.code != 0 and any(words in done.err for words in _NOT_LET_IN)
     if is_shut_out and remote.access is not None and remote.access.renew():
-        return _reach(remote, arguments, git_dir, timeout, more)
+        return _reach(remote, arguments, git_dir, timeout, more, stop)
     return done
 
 
 def _reach(
     remote: Remote, arguments: tuple[str, ...], git_dir: Path | None, timeout: float,
-    more: Mapping[str, str],
+    more: Mapping[str, str], stop: threading.Event | None,
 ) -> Completed:  # fmt: skip
     extra = {} if remote.access is None else {**remote.access.environment()}
-    return attempt(*arguments, git_dir=git_dir, extra=extra | dict(more), timeout=timeout)
+    extra |= more
+    return attempt(*arguments, git_dir=git_dir, extra=extra, timeout=timeout, stop=stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from pathlib import Path
 
@@ -65,20 +66,66 @@ def test_a_change_in_a_submodule_fails_the_attempt(up: Fencepost, reader: Path) 
     assert "vendor/lib" in said.out + said.err
 
 
+@pytest.mark.contract("E01")
+def test_a_folder_that_is_not_there_fails_the_attempt(up: Fencepost, reader: Path) -> None:
+    """A misspelled one would show an agent next to nothing, and it would work on that."""
+    said = up("run", "--sparse", "scr", "--", "true", at=reader)
+
+    assert said.code == 1
+    assert "folder_missing" in said.out + said.err
+    assert "no folder scr at" in said.out + said.err
+
+
+def outcome(up: Fencepost, attempt: str) -> object:
+    """What the attempt says of itself."""
+    return up("attempts", "show", attempt, "--json").value["outcome"]
+
+
+def submodule_at(reader: Path, url: str) -> None:
+    """Commit another address of the submodule."""
+    names = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+    for words in (
+        ["config", "-f", ".gitmodules", "submodule.vendor/lib.url", url],
+        [*names, "commit", "-qam", "Third"],
+    ):
+        subprocess.run(["git", "-C", str(reader), *words], check=True)
+
+
+@pytest.mark.contract("S03")
+def test_a_submodule_of_a_refused_address_fails_the_attempt(up: Fencepost, reader: Path) -> None:
+    """Another try would find the same address; nobody has to decide anything."""
+    submodule_at(reader, "ext::sh -c true")
+
+    said = up("run", "--submodules", "--", "true", at=reader)
+
+    assert said.code == 1
+    assert "unsafe_name" in said.out + said.err
+
+
+@pytest.mark.contract("Q08", "E06")
+def test_a_cancel_ends_a_fetch_that_nobody_answers(up: Fencepost, reader: Path) -> None:
+    """It would take an hour; what closes the attempt needs none of it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        submodule_at(reader, f"http://127.0.0.1:{silent.getsockname()[1]}/x")
+        attempt = up("run", "--detach", "--submodules", "--", "true", at=reader).out.strip()
+        silent.settimeout(60)
+        talk, _ = silent.accept()
+        with talk:
+            assert up("attempts", "cancel", attempt, "--reason", "never mind").code == 0
+
+            until(lambda: outcome(up, attempt) == "canceled")
+
+
 @pytest.mark.contract("Q08")
 def test_a_cancel_ends_work_whose_submodules_are_not_to_be_had(up: Fencepost, reader: Path) -> None:
     """What waits between two tries of its checkout has nothing to fetch any more."""
-    gone = ["config", "-f", ".gitmodules", "submodule.vendor/lib.url", "http://127.0.0.1:1/x"]
-    names = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
-    for words in (gone, [*names, "commit", "-qam", "Third"]):
-        subprocess.run(["git", "-C", str(reader), *words], check=True)
+    submodule_at(reader, "http://127.0.0.1:1/x")
     attempt = up("run", "--detach", "--submodules", "--", "true", at=reader).out.strip()
     until(lambda: "handed back" in up("explain", attempt).out)
 
     assert up("attempts", "cancel", attempt, "--reason", "never mind").code == 0
 
-    until(lambda: up("attempts", "show", attempt, "--json").value["outcome"])
-    assert up("attempts", "show", attempt, "--json").value["outcome"] == "canceled"
+    until(lambda: outcome(up, attempt) == "canceled")
 
 
 @pytest.mark.contract("S03")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import click
 import pytest
@@ -18,6 +18,7 @@ from app.cli.flower import OpenToOthers, is_loopback
 from app.cli.logins import with_login
 from app.cli.main import COMMANDS
 from app.cli.shown import age, elapsed, plain, short
+from app.cli.telling import output_lines
 from app.config import SettingMissing
 from app.domain.errors import (
     DatabaseUnreachable,
@@ -26,6 +27,7 @@ from app.domain.errors import (
     NotFound,
     StaleFence,
 )
+from app.store.views.journal import Written
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,18 @@ def test_a_grace_is_typed_as_it_is_set(written: str) -> None:
     typed = GRACE.convert(written, None, None)
 
     assert typed == config.read({"FENCEPOST_GRACE": written}).grace
+
+
+def test_a_line_of_output_is_cut_where_nobody_reads_on() -> None:
+    """How much is left out is said; a line that fits stays as it is."""
+    short, long = (
+        Written(1, datetime.now(UTC), "author", "a", 1, 1, "output", {"text": "x" * count})
+        for count in (2000, 1_002_000)
+    )
+
+    assert output_lines(short) == ["x" * 2000]
+    (told,) = output_lines(long)
+    assert told.startswith("x" * 2000 + "… and 1,000,000 more; `fencepost logs ATTEMPT --json`")
 
 
 def test_ages_are_in_their_largest_unit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -154,6 +155,53 @@ def test_a_check_is_canceled_with_what_it_started(stack: Stack, waiting: str) ->
     stack.until(lambda: seen.is_over)
     assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
     left_nothing(stack, seen)
+
+
+@pytest.fixture
+def holding(stack: Stack) -> str:
+    """A command that leaves a tree whose reader waits for ever."""
+    beyond = stack.outside / "beyond"
+    for folder in (beyond / "objects", beyond / "refs"):
+        folder.mkdir(parents=True)
+    os.mkfifo(beyond / "HEAD")
+    nested = f"mkdir nested; echo 'gitdir: {beyond}' > nested/.git"
+    return f"{stack.counted('author')}; {nested}; echo 'y = 2' >> a.py"
+
+
+@pytest.mark.contract("Q08", "E06")
+def test_a_cancel_reaches_a_worker_that_looks_at_what_was_left(stack: Stack, holding: str) -> None:
+    """It does not wait for git, which would take five minutes."""
+    seen = stack.seen(stack.dispatch(holding))
+    stack.start_dispatcher()
+    worker = stack.start_worker()
+    stack.until(lambda: worker.says(Moment.EXITED) and looking(stack))
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+
+    stack.until(lambda: seen.is_over)
+    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
+    left_nothing(stack, seen)
+
+
+@pytest.mark.contract("E06")
+def test_a_killed_worker_takes_its_looks_along(stack: Stack, holding: str) -> None:
+    """No process of its is left, and whoever comes next is held by none."""
+    seen = stack.seen(stack.dispatch(holding))
+    stack.start_dispatcher()
+    worker = stack.start_worker()
+    stack.until(lambda: worker.says(Moment.EXITED) and looking(stack))
+
+    worker.kill()
+
+    stack.until(lambda: not looking(stack))
+    alive = {one.process.pid for one in stack.roles if one.is_alive}
+    stack.until(lambda: set(naming(stack.home)) <= alive)
+    assert seen.outcome is None
+
+
+def looking(stack: Stack) -> list[int]:
+    """The processes of this stack that are no roles."""
+    return sorted(set(naming(stack.home)) - {one.process.pid for one in stack.roles})
 
 
 @pytest.mark.contract("Q08", "Q06")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -91,6 +92,29 @@ def test_what_resists_is_said_and_stops_no_sweep(tmp_path: Path, monkeypatch) ->
 
     monkeypatch.setattr(os, "rmdir", refuse)
 
-    assert sweep(tmp_path) == ["b-author-1"]
+    said: list[OSError] = []
+    assert sweep(tmp_path, said.append) == ["b-author-1"]
+    assert [f"cannot remove {tmp_path}/a-author-1: " in str(fault) for fault in said] == [True]
     with pytest.raises(OSError, match="cannot remove"):
         remove(tmp_path / "a-author-1")
+
+
+def test_what_no_worker_may_remove_is_named_with_its_reason(tmp_path: Path, monkeypatch) -> None:
+    """A person who reads it knows which file, and what the kernel says of it."""
+    file = tmp_path / "a-author-1" / "tree" / "deep" / "kept"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    unlink = os.unlink
+
+    def refuse(path, **how) -> None:  # as for a file with the flag `immutable`
+        if os.fsencode(path).endswith(b"kept"):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
+        unlink(path, **how)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    said: list[OSError] = []
+
+    assert sweep(tmp_path, said.append) == []
+
+    (fault,) = said
+    assert str(fault).endswith("/kept: Operation not permitted")

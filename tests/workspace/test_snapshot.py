@@ -22,7 +22,7 @@ def changed(checkout, base):
 
 @pytest.mark.contract("E03")
 def test_takes_tracked_and_untracked_but_not_ignored(checkout, base):
-    """Ignored files stay out unless they were tracked before; they are listed instead."""
+    """Ignored files stay out unless they were tracked before."""
     tree = checkout.tree
     (tree / "kept.log").write_text("changed\n")
     (tree / "new.log").write_text("ignored\n")
@@ -40,8 +40,6 @@ def test_takes_tracked_and_untracked_but_not_ignored(checkout, base):
         "run.sh": ChangeKind.MODE_CHANGED,
         "src/a.py": ChangeKind.DELETED,
     }
-    assert checkout.ignored_files() == ["build/", "new.log"]
-    assert checkout.ignored_files(limit=1) == ["build/"]
     assert checkout.unfit == []
 
 
@@ -204,7 +202,6 @@ def test_nothing_the_agent_wrote_is_run(checkout, base, tmp_path):
 
     tree = checkout.snapshot()
     checkout.changed_since(tree)
-    checkout.ignored_files()
     checkout.changes(base, tree)
 
     assert not proof.exists()

@@ -79,8 +79,9 @@ class ClaudeStream:
                 self._result = line
                 usage = _usage(line)
                 yield _step("usage", **({} if usage is None else usage.value()))
-            case kind, _:
-                yield _step("agent_event", type=words(kind, 100), value=bounded(line))
+            case kind, part:
+                name = "/".join(filter(None, (words(kind, 50), words(part, 50))))
+                yield _step("agent_event", type=name, value=bounded(line))
 
     def _said_or_called(self, block: dict[str, Any]) -> Iterator[Happening]:
         match block.get("type"):

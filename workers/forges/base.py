@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -41,7 +42,7 @@ class Ground(Closing):
     """Where a repository's commits come from and go to; what is borrowed is kept inside `with`."""
 
     remote: Remote
-    objects: Path  #: a folder of objects to borrow, the base's among them
+    objects: Path | None = None  #: a folder of objects to borrow
     shallow: tuple[str, ...] = ()  #: commits below which these hold no history
     cache: Cache | None = None  #: whose objects they are
 
@@ -101,11 +102,14 @@ class Forge(Protocol):
     def checks_grace(self) -> timedelta:
         """For how long checks of a request may still appear; nothing where there never are any."""
 
-    def ground(self, base: str, depth: int | None = None) -> Ground:
+    def ground(self, base: str, depth: int | None, stop: threading.Event) -> Ground:
         """Where git goes, with the base in its objects; BaseMissing or RemoteUnreadable.
 
-        With a depth so many commits of history are enough.
+        With a depth so many commits of history are enough. Interrupted once `stop` is set.
         """
+
+    def edge(self) -> Ground:
+        """The same with whatever objects are there, for work that only looks and closes."""
 
     def find(self, head: str) -> list[ForgeRequest]:
         """Every request of this repository on the branch, in any state.

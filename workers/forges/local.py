@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -37,8 +38,12 @@ class LocalForge:
     settle_window: timedelta = timedelta(seconds=2)
     checks_grace: timedelta = timedelta(0)  #: it has no checks
 
-    def ground(self, base: str, depth: int | None = None) -> Ground:
+    def ground(self, base: str, depth: int | None, stop: threading.Event) -> Ground:
         """The mirror, which has had the base since the dispatch."""
+        return self.edge()
+
+    def edge(self) -> Ground:
+        """The mirror."""
         return Ground(Remote(str(self.mirror.git_dir)), self.mirror.git_dir / "objects")
 
     def find(self, head: str) -> list[ForgeRequest]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from app import secrecy
 from app.domain.errors import GitFailed
 from app.domain.redaction import Redactor
 from app.domain.scope import SUBMODULE_MODE
-from app.repository.git import clean_environment, git
+from app.repository.git import Interrupted, clean_environment, git
 
 _CHUNK = 64 * 1024
 
@@ -27,8 +28,11 @@ class Added:
     is_held: bool  #: this worker holds the value; else it only looks like a secret
 
 
-def added(git_dir: Path, base: str, tree: str) -> Iterator[Added]:
-    """Every secret that a changed file tells more often than it did before, once a file."""
+def added(git_dir: Path, base: str, tree: str, stop: threading.Event) -> Iterator[Added]:
+    """Every secret that a changed file tells more often than it did before, once a file.
+
+    Interrupted once `stop` is set: files may be large.
+    """
     changed = list(_changed(git_dir, base, tree))
     if not changed:
         return
@@ -41,10 +45,10 @@ def added(git_dir: Path, base: str, tree: str) -> Iterator[Added]:
         assert reading.stdin is not None
         assert reading.stdout is not None
         for path, old, new in changed:
-            after = _secrets(reading.stdin, reading.stdout, new)
+            after = _secrets(reading.stdin, reading.stdout, new, stop)
             if not after.values and not after.shapes:
                 continue
-            before = _secrets(reading.stdin, reading.stdout, old)
+            before = _secrets(reading.stdin, reading.stdout, old, stop)
             ours = _more(after.values, before.values)
             yield from (Added(path, name, is_held=True) for name in ours)
             if not ours:
@@ -71,7 +75,7 @@ def _changed(git_dir: Path, base: str, tree: str) -> Iterator[tuple[str, str, st
             yield path, old, new
 
 
-def _secrets(asks: IO[bytes], answers: IO[bytes], blob: str) -> Redactor:
+def _secrets(asks: IO[bytes], answers: IO[bytes], blob: str, stop: threading.Event) -> Redactor:
     """What a blob tells, read in pieces."""
     seen = secrecy.stream()
     if not blob.strip("0"):
@@ -83,6 +87,8 @@ def _secrets(asks: IO[bytes], answers: IO[bytes], blob: str) -> Redactor:
         raise GitFailed(f"not a blob here: {blob}")
     left = int(head[2])
     while left:
+        if stop.is_set():
+            raise Interrupted
         piece = answers.read(min(_CHUNK, left))
         if not piece:
             raise GitFailed(f"git cat-file ended amid {blob}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import threading
 from pathlib import Path
 from typing import Self
 
@@ -64,25 +65,34 @@ class Cache(Closing):
         except FileNotFoundError:
             return ()
 
+    @property
+    def is_fit(self) -> bool:
+        """Whether it was made, and nobody doubts it."""
+        return (self.git_dir / "HEAD").exists() and not (self.git_dir / _DOUBTED).exists()
+
     def holds(self, commit: str) -> bool:
         """Whether a commit is here with its whole tree and history, as deep as was asked for."""
-        if not (self.git_dir / "HEAD").exists() or (self.git_dir / _DOUBTED).exists():
+        if not self.is_fit:
             return False
         whole = f"{BASES}{commit}^{{commit}}"
         return attempt("cat-file", "-e", whole, git_dir=self.git_dir).code == 0
 
-    def bring(self, remote: Remote, commit: str, depth: int | None = None) -> None:
+    def bring(
+        self, remote: Remote, commit: str, depth: int | None = None,
+        stop: threading.Event | None = None,
+    ) -> None:  # fmt: skip
         """Have a commit here; BaseMissing, RemoteUnreadable, and HostFailed without room.
 
-        Whoever else wants it meanwhile waits, and finds it. What an interrupted fetch left behind,
-        and what a killed worker's git still does here, is cleared away first.
+        Whoever else wants it meanwhile waits, and finds it; Interrupted once `stop` is set. What
+        an interrupted fetch left behind, and what a killed worker's git still does here, is
+        cleared away first.
         """
         if self.holds(commit):
             return
-        with locked(lock_of(self.git_dir)):
+        with locked(lock_of(self.git_dir), stop=stop):
             self.make_whole()
             if not self.holds(commit):
-                self._fetch(remote, commit, depth)
+                self._fetch(remote, commit, depth, stop)
                 git("update-ref", BASES + commit, commit, git_dir=self.git_dir)
                 self._keep_small()
 
@@ -110,9 +120,11 @@ class Cache(Closing):
     def _mark(self) -> dict[str, str]:
         return {WRITER: str(self.git_dir)}
 
-    def _fetch(self, remote: Remote, commit: str, depth: int | None) -> None:
+    def _fetch(
+        self, remote: Remote, commit: str, depth: int | None, stop: threading.Event | None
+    ) -> None:
         try:
-            fetch_commit(self.git_dir, remote, commit, depth=depth, extra=self._mark)
+            fetch_commit(self.git_dir, remote, commit, depth=depth, extra=self._mark, stop=stop)
         except RemoteUnreadable:
             self._judge(remote)
             raise

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
-from app.domain.errors import UnsafeName, WrongState
+from app.domain.errors import FencepostError, UnsafeName, WrongState
 from app.domain.extent import WHOLE, Extent
 from app.domain.scope import Change, Violation
 from app.repository.remote import Remote
@@ -20,11 +21,13 @@ from workers.workspace.change import read_changes
 from workers.workspace.closing import Closing
 from workers.workspace.commit import Author, commit
 from workers.workspace.diff import read_diff
+from workers.workspace.narrowing import missing
 from workers.workspace.owner import Ownership, own
 from workers.workspace.private import noted, put_back
 from workers.workspace.removal import remove
-from workers.workspace.repository import check_out, make_agents, make_private
+from workers.workspace.repository import check_out, make_agents, make_bare, make_private
 from workers.workspace.sweep import sweep
+from workers.workspace.tree import looking
 
 __all__ = ["Author", "Checkout", "open_checkout", "sweep"]
 
@@ -37,11 +40,12 @@ class Checkout(Closing):
     """A claim's own copy of the repository; it is removed on every way out of its `with`.
 
     The agent sees `tree` and `scratch`. The worker's git commands use `git_dir` alone, whatever
-    the agent did to the `.git` of its own.
+    the agent did to the `.git` of its own. What takes long is Interrupted once `stop` is set.
     """
 
-    def __init__(self, root: Path, base: str, ownership: Ownership) -> None:
+    def __init__(self, root: Path, base: str, ownership: Ownership, stop: threading.Event) -> None:
         self.root = root
+        self.stop = stop
         self.tree = root / "tree"
         self.git_dir = root / "git"
         self.scratch = root / "scratch"
@@ -49,6 +53,7 @@ class Checkout(Closing):
         #: What the last snapshot found and no git tree can hold; a scope violation each.
         self.unfit: list[Violation] = []
         self.beyond = Beyond()
+        self.trouble: FencepostError | None = None  #: why nothing can be run in it
         self._ownership = ownership
         self._borrowed = ExitStack()
         self._settings: Mapping[str, bytes | None] = {}  #: of the git folder, as it was made
@@ -70,7 +75,8 @@ class Checkout(Closing):
         What no tree can hold is in `unfit` afterwards.
         """
         self.put_back()
-        taken, self.unfit = snapshot.take(self.git_dir, self.tree, self.base, self.beyond)
+        with looking(self.git_dir, self.tree, self.stop) as tree:
+            taken, self.unfit = snapshot.take(tree, self.base, self.beyond)
         return taken
 
     def commit(self, tree: str, parent: str, message: str, author: Author) -> str:
@@ -110,24 +116,50 @@ class Checkout(Closing):
     def changed_since(self, tree: str) -> list[str]:
         """The tracked paths that are no longer what the last snapshot, `tree`, took (E08)."""
         self.put_back()
-        return snapshot.changed_since(self.git_dir, self.tree, tree, self.beyond)
-
-    def ignored_files(self, limit: int = 200) -> list[str]:
-        """What the run left behind that is ignored, and so is in no commit."""
-        return snapshot.ignored_files(self.git_dir, self.tree, limit)
+        with looking(self.git_dir, self.tree, self.stop) as now:
+            return snapshot.changed_since(now, tree, self.beyond)
 
 
 def open_checkout(
     checkouts: Path, name: str, remote: Remote, base: str, objects: Path | None,
-    *, shallow: Sequence[str] = (), extent: Extent = WHOLE,
+    *, shallow: Sequence[str] = (), extent: Extent = WHOLE, stop: threading.Event | None = None,
 ) -> Checkout:  # fmt: skip
     """A fresh checkout of a commit, owned by this process for as long as it lives.
 
     `name` is `<attempt>-<kind>-<fence>`; `objects` is the objects folder of a local mirror, to
     share, and `shallow` the commits below which that holds no history. A name that somebody
-    living holds is WrongState; a base that is nowhere is BaseMissing. Either way nothing is left
-    behind.
+    living holds is WrongState; a base that is nowhere is BaseMissing; Interrupted once `stop` is
+    set. Either way nothing is left behind.
     """
+    checkout = _own(checkouts, name, base, stop or threading.Event())
+    try:
+        sources = make_private(checkout.git_dir, remote, base, objects, shallow, checkout.stop)
+        checkout.trouble = missing(checkout.git_dir, base, extent.folders)
+        check_out(checkout.git_dir, checkout.tree, base, extent.folders, stop=checkout.stop)
+        make_agents(checkout.tree, checkout.git_dir, base, sources, extent)
+        checkout.settle()
+    except BaseException:
+        checkout.close()
+        raise
+    return checkout
+
+
+def open_empty(
+    checkouts: Path, name: str, base: str, objects: Path | None, *, shallow: Sequence[str] = ()
+) -> Checkout:
+    """The same without files, for work that only looks and closes: marks need no base."""
+    checkout = _own(checkouts, name, base, threading.Event())
+    try:
+        make_bare(checkout.git_dir, base, objects, shallow)
+        checkout.settle()
+    except BaseException:
+        checkout.close()
+        raise
+    return checkout
+
+
+def _own(checkouts: Path, name: str, base: str, stop: threading.Event) -> Checkout:
+    """The place, with nothing in it yet."""
     if not _NAME.fullmatch(name) or name.endswith(".lock"):
         raise UnsafeName(f"not a checkout's name: {name!r}")
     checkouts.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,15 +168,11 @@ def open_checkout(
     ownership = own(root, patience=_PATIENCE)
     if ownership is None:
         raise WrongState(f"the checkout {name} is in use")
-    checkout = Checkout(root, base, ownership)
+    checkout = Checkout(root, base, ownership, stop)
     try:
         remove(root)
         for folder in (root, checkout.tree, checkout.scratch):
             folder.mkdir(mode=0o700)
-        sources = make_private(checkout.git_dir, remote, base, objects, shallow)
-        check_out(checkout.git_dir, checkout.tree, base, extent.folders)
-        make_agents(checkout.tree, checkout.git_dir, base, sources, extent)
-        checkout.settle()
     except BaseException:
         checkout.close()
         raise

@@ -61,7 +61,7 @@ def fill(checkout: Checkout, remote: Remote, source: str) -> None:
     if shutil.which("git-lfs") is None:
         raise LfsMissing(f"{len(wanted)} large files, and no git-lfs on PATH")
     store = git_dir / "lfs"  # its own choice; told so it would look there at the source, too
-    _fetch(git_dir, remote, endpoint_of(source), wanted)
+    _fetch(checkout, remote, endpoint_of(source), wanted)
     for path, pointer in wanted.items():
         place = tree / native(path)
         _put(store, pointer, place, path)
@@ -98,8 +98,11 @@ def _pointers(git_dir: Path, base: str) -> Mapping[str, Pointer]:
     }
 
 
-def _fetch(git_dir: Path, remote: Remote, endpoint: str, wanted: Mapping[str, Pointer]) -> None:
+def _fetch(
+    checkout: Checkout, remote: Remote, endpoint: str, wanted: Mapping[str, Pointer]
+) -> None:
     """By a commit that names what is wanted and nothing else, attributes least of all."""
+    git_dir = checkout.git_dir
     rows = {f"100644 blob {one.blob}\t{one.oid}\n" for one in wanted.values()}
     tree = git("mktree", git_dir=git_dir, stdin="".join(sorted(rows)).encode())
     named = commit(git_dir, tree, [], "large files", _NOBODY)
@@ -108,7 +111,10 @@ def _fetch(git_dir: Path, remote: Remote, endpoint: str, wanted: Mapping[str, Po
         "lfs.fetchinclude": "", "lfs.fetchexclude": "", "lfs.skipdownloaderrors": "false",
     }  # fmt: skip
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    done = reach(remote, *words, "lfs", "fetch", endpoint, named, git_dir=git_dir, timeout=_SECONDS)
+    done = reach(
+        remote, *words, "lfs", "fetch", endpoint, named,
+        git_dir=git_dir, timeout=_SECONDS, stop=checkout.stop,
+    )  # fmt: skip
     if done.code != 0:
         said = done.err.decode("utf-8", "replace").split("\n")
         lines = "; ".join(line.strip() for line in said if line.strip())  # the last tells less

@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.repository.git import Interrupted
+
+_LOOK = 0.05  #: seconds between two looks at a lock and the wish to stop
+
 
 @contextmanager
-def locked(file: Path, *, shared: bool = False) -> Iterator[int]:
-    """Wait for a lock and hold it; the descriptor that has it."""
-    descriptor = _taken(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+def locked(
+    file: Path, *, shared: bool = False, stop: threading.Event | None = None
+) -> Iterator[int]:
+    """Wait for a lock and hold it; the descriptor that has it. Interrupted once `stop` is set."""
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    descriptor = _taken(file, how) if stop is None else _taken_unless(file, how, stop)
     try:
         yield descriptor
     finally:
@@ -44,6 +52,15 @@ def is_still(file: Path, descriptor: int) -> bool:
     except FileNotFoundError:
         return False
     return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
+
+
+def _taken_unless(file: Path, how: int, stop: threading.Event) -> int:
+    while True:
+        try:
+            return _taken(file, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if stop.wait(_LOOK):
+                raise Interrupted from None
 
 
 def _taken(file: Path, how: int) -> int:

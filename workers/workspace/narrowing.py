@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.repository.git import git
+from app.domain.errors import SetupError
+from app.repository.git import attempt, git
 
 #: Git then looks for itself whether something is there after all that it left out.
 _SPARSE = "[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = true\n"
+
+
+class FolderMissing(SetupError):
+    """A checkout shall show a folder that its commit does not have."""
+
+    code = "folder_missing"
+    hint = "name folders of the base, as `git ls-tree -d -r --name-only` writes them"
+
+
+def missing(git_dir: Path, base: str, folders: Sequence[str]) -> FolderMissing | None:
+    """What is wrong with folders that are to be shown."""
+    lost = [
+        folder
+        for folder in folders
+        if attempt("cat-file", "-e", f"{base}:{folder}/", git_dir=git_dir).code != 0
+    ]
+    return FolderMissing(f"no folder {', '.join(lost)} at {base[:12]}") if lost else None
 
 
 def narrow(git_dir: Path, folders: Sequence[str]) -> None:

@@ -33,7 +33,27 @@ def remove(root: Path) -> None:
     with contextlib.suppress(OSError):
         os.rmdir(root)
     if os.path.lexists(root):
-        raise OSError(f"cannot remove {root}")
+        raise OSError(f"cannot remove {root}: {_resisting(os.fsencode(root))}")
+
+
+def _resisting(place: bytes) -> str:
+    """The first thing that is still there, and why; what could be moved up lies near the top."""
+    while True:
+        try:
+            inner = sorted(os.listdir(place))
+            if not inner:
+                os.rmdir(place)
+                return "it was written to meanwhile"
+        except NotADirectoryError:
+            break
+        except OSError as fault:
+            return f"{os.fsdecode(place)}: {fault.strerror}"
+        place = os.path.join(place, inner[0])
+    try:
+        os.unlink(place)
+    except OSError as fault:
+        return f"{os.fsdecode(place)}: {fault.strerror}"
+    return "it was written to meanwhile"
 
 
 def _has_changed(top: int, name: str) -> bool:

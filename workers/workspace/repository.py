@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from app.domain.extent import WHOLE, Extent
 from app.repository.git import Completed, attempt, git
 from app.repository.remote import Remote, reach
 from workers.workspace.narrowing import cut_history, last_of, narrow
+from workers.workspace.tree import looking
 
 #: Names git would not take are judged on the objects (E03), so the private folder lets them in.
 _PRIVATE = "[core]\n\tprotectNTFS = false\n\tprotectHFS = false\n"
@@ -22,36 +24,49 @@ _SECONDS = 3600  #: a first fetch of a large history takes long
 _AGENT = "[user]\n\tname = agent\n\temail = agent@fencepost.invalid\n"
 
 
-def make_private(
-    git_dir: Path, remote: Remote, base: str, objects: Path | None, shallow: Sequence[str] = ()
-) -> list[Path]:
-    """Make the worker's private git folder with the base commit in it.
+def make_bare(
+    git_dir: Path, base: str, objects: Path | None, shallow: Sequence[str] = ()
+) -> None:  # fmt: skip
+    """Make the worker's private git folder, for objects of the base's format.
 
-    Returns the objects folders that hold the base. Objects are shared through alternates; refs
-    and locks never are. `shallow` are commits below which the shared objects hold no history.
-    A base that the remote does not have is BaseMissing; a remote that does not answer is
-    RemoteUnreadable.
+    Objects are shared through alternates; refs and locks never are. `shallow` are commits below
+    which the shared objects hold no history.
     """
     git("init", "--quiet", "--bare", "--template=", _format_of(base), str(git_dir))
     _configure(git_dir, _PRIVATE)
-    sources = [objects] if objects else []
-    _share(git_dir, sources)
+    _share(git_dir, [objects] if objects else [])
     cut_history(git_dir, shallow)
+
+
+def make_private(
+    git_dir: Path, remote: Remote, base: str, objects: Path | None, shallow: Sequence[str] = (),
+    stop: threading.Event | None = None,
+) -> list[Path]:  # fmt: skip
+    """The same with the base commit in it; the objects folders that hold that.
+
+    A base that the remote does not have is BaseMissing; a remote that does not answer is
+    RemoteUnreadable.
+    """
+    make_bare(git_dir, base, objects, shallow)
+    sources = [objects] if objects else []
     if not has_commit(git_dir, base):
-        fetch_commit(git_dir, remote, base)
+        fetch_commit(git_dir, remote, base, stop=stop)
         sources.append(git_dir / "objects")
     # Fetches and pushes tell the remote what is here by refs.
     git("update-ref", "refs/fencepost/base", base, git_dir=git_dir)
     return sources
 
 
-def check_out(git_dir: Path, tree: Path, base: str, folders: Sequence[str] = ()) -> None:
+def check_out(
+    git_dir: Path, root: Path, base: str, folders: Sequence[str] = (), *, stop: threading.Event
+) -> None:
     """Fill an empty folder with the base's files; submodules and LFS stay links and pointers.
 
     With folders only those, and the files beside and above them; the others stay in the index.
     """
     narrow(git_dir, folders)
-    git("read-tree", "--reset", "-u", base, git_dir=git_dir, work_tree=tree)
+    with looking(git_dir, root, stop) as tree:
+        tree.git("read-tree", "--reset", "-u", base)
 
 
 def make_agents(
@@ -78,7 +93,7 @@ def make_agents(
 
 def fetch_commit(
     git_dir: Path, remote: Remote, base: str, *, depth: int | None = None,
-    extra: Mapping[str, str] | None = None,
+    extra: Mapping[str, str] | None = None, stop: threading.Event | None = None,
 ) -> None:  # fmt: skip
     """Bring a commit and its history in, or so many commits of it; BaseMissing, RemoteUnreadable.
 
@@ -86,12 +101,17 @@ def fetch_commit(
     """
     deep = () if depth is None else (f"--depth={depth}",)
     quiet = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", *deep, "--", remote.address)
-    exact = reach(remote, *quiet, base, git_dir=git_dir, timeout=_SECONDS, extra=extra)
+
+    def fetch(what: str) -> Completed:
+        return reach(
+            remote, *quiet, what, git_dir=git_dir, timeout=_SECONDS, extra=extra, stop=stop
+        )
+
+    exact = fetch(base)
     if exact.code == 0:
         return
     _heed_the_host(exact)
-    all_branches = "+refs/heads/*:refs/fencepost/fetched/*"
-    everything = reach(remote, *quiet, all_branches, git_dir=git_dir, timeout=_SECONDS, extra=extra)
+    everything = fetch("+refs/heads/*:refs/fencepost/fetched/*")
     if everything.code != 0:
         _heed_the_host(everything)
         raise RemoteUnreadable(everything.complaint)

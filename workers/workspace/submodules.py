@@ -73,7 +73,7 @@ def _fill(checkout: Checkout, caches: Path, around: _Around) -> None:
         address = address_of(url, around.source)
         remote = Remote(address, Stranger(is_file(around.source)))
         git_dir = _fetch(checkout, caches, remote, commit)
-        check_out(git_dir, place, commit)
+        check_out(git_dir, place, commit, stop=checkout.stop)
         filled[path] = Submodule(git_dir, commit)
         _fill(checkout, caches, _Around(git_dir, commit, address, f"{path}/", around.level + 1))
 
@@ -81,10 +81,10 @@ def _fill(checkout: Checkout, caches: Path, around: _Around) -> None:
 def _fetch(checkout: Checkout, caches: Path, remote: Remote, commit: str) -> Path:
     name = hashlib.sha256(remote.address.encode("utf-8", "surrogateescape")).hexdigest()[:24]
     cache = checkout.borrow(Cache(caches, f"submodule-{name}"))
-    cache.bring(remote, commit, depth=1)
+    cache.bring(remote, commit, depth=1, stop=checkout.stop)
     git_dir = checkout.root / "modules" / str(len(checkout.beyond.submodules))
     git_dir.parent.mkdir(mode=0o700, exist_ok=True)
-    make_private(git_dir, remote, commit, cache.objects, cache.shallow)
+    make_private(git_dir, remote, commit, cache.objects, cache.shallow, checkout.stop)
     return git_dir
 
 

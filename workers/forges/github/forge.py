@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -53,23 +54,32 @@ class GitHubForge:
         """Where git goes."""
         return Remote(self.at.address.url, self.at.access)
 
-    def ground(self, base: str, depth: int | None = None) -> Ground:
+    def ground(self, base: str, depth: int | None, stop: threading.Event) -> Ground:
         """GitHub itself, and a cache of this host with the base in it.
 
         A short history has a cache of its own, for a cache is as shallow as what it last fetched.
         """
         if depth is None or self._cache.holds(base):
-            return self._ground(self._cache, base)
+            return self._ground(self._cache, base, None, stop)
         try:
-            return self._ground(Cache(self.caches, f"{self.repository}.shallow"), base, depth)
+            shallow = Cache(self.caches, f"{self.repository}.shallow")
+            return self._ground(shallow, base, depth, stop)
         except BaseMissing:  # it is hidden below what is advertised
-            return self._ground(self._cache, base)
+            return self._ground(self._cache, base, None, stop)
 
-    def _ground(self, cache: Cache, base: str, depth: int | None = None) -> Ground:
+    def edge(self) -> Ground:
+        """GitHub itself, and the cache if there is a fit one."""
+        cache = self._cache
+        return self._borrowed(cache.__enter__()) if cache.is_fit else Ground(self.remote)
+
+    def _ground(self, cache: Cache, base: str, depth: int | None, stop: threading.Event) -> Ground:
         with ExitStack() as until_done:
             until_done.enter_context(cache)
-            cache.bring(self.remote, base, depth)
+            cache.bring(self.remote, base, depth, stop)
             until_done.pop_all()
+        return self._borrowed(cache)
+
+    def _borrowed(self, cache: Cache) -> Ground:
         return Ground(self.remote, cache.objects, cache.shallow, cache)
 
     @property

@@ -1,0 +1,110 @@
+"""A worker's own looks at a tree end with it, and when nobody wants to know any more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from fixtures.waiting import until
+
+from app.repository.git import Interrupted
+from workers.workspace.checkout import Checkout
+from workers.workspace.tether import Tether
+
+HOLDER = """
+import subprocess, sys
+from workers.workspace.tether import Tether
+with Tether() as tether:
+    one = subprocess.Popen(["sleep", "600"], process_group=tether.group)
+    print(one.pid, tether.group, flush=True)
+    sys.stdin.read()
+"""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs; what is dead may wait for its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.contract("E06")
+def test_a_killed_process_takes_them_with_it() -> None:
+    """Nobody has to look for them afterwards."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout is not None
+        pids = [int(pid) for pid in holder.stdout.readline().split()]
+        assert all(is_alive(pid) for pid in pids)
+
+        holder.send_signal(signal.SIGKILL)
+
+        until(lambda: not any(is_alive(pid) for pid in pids))
+
+
+@pytest.mark.contract("E06")
+@pytest.mark.parametrize("is_led", [True, False], ids=["led", "its leader was killed"])
+def test_they_end_with_the_block(*, is_led: bool) -> None:
+    """Whatever somebody did to the leader of the group."""
+    with Tether() as tether:
+        one = subprocess.Popen(["sleep", "600"], process_group=tether.group)
+        if not is_led:
+            os.kill(tether.group, signal.SIGKILL)
+
+    assert one.wait(10) == -signal.SIGKILL
+
+
+@pytest.fixture
+def held(checkout: Checkout, tmp_path: Path) -> Iterator[Checkout]:
+    """A checkout in which a folder calls itself a repository whose HEAD never ends."""
+    beyond = tmp_path / "beyond"
+    for folder in (beyond / "objects", beyond / "refs", checkout.tree / "nested"):
+        folder.mkdir(parents=True)
+    os.mkfifo(beyond / "HEAD")
+    (checkout.tree / "nested" / ".git").write_text(f"gitdir: {beyond}\n")
+    yield checkout
+    assert not gits_of(checkout)
+
+
+def gits_of(checkout: Checkout) -> list[int]:
+    """The gits that work for a checkout."""
+    wanted = os.fsencode(f"GIT_DIR={checkout.git_dir}")
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (one / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if wanted in environment and is_alive(int(one.name)):
+            found.append(int(one.name))
+    return found
+
+
+@pytest.mark.contract("E06", "Q08", "E03")
+def test_a_tree_that_holds_its_reader_is_let_go(held: Checkout) -> None:
+    """A cancel reaches the worker while it looks at what a run left."""
+    with ThreadPoolExecutor() as pool:
+        taken = pool.submit(held.snapshot)
+        until(lambda: gits_of(held))
+
+        held.stop.set()
+
+        assert isinstance(taken.exception(10), Interrupted)
+
+
+@pytest.mark.contract("E01", "Q08")
+def test_a_large_tree_is_not_filled_for_nobody(checkout: Checkout) -> None:
+    """With the wish there, nothing is read and nothing is written any more."""
+    checkout.stop.set()
+
+    with pytest.raises(Interrupted):
+        checkout.changed_since(checkout.base)
