@@ -89,7 +89,7 @@ def _below(worker: int) -> Below:
     for pid in found:
         found += children.get(pid, [])
     runs = [pid for pid in found if b"sleep\x003600" in words.get(pid, b"")]
-    supervisors = [pid for pid in found if b"supervisor.py" in words.get(pid, b"")]
+    supervisors = [pid for pid in found if b"supervisor" in words.get(pid, b"")]
     own = [pid for pid in found if pid not in runs and pid not in supervisors]
     return Below(own, supervisors, runs)
 

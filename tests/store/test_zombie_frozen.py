@@ -8,16 +8,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
-from fixtures.database import Clock, Database, on_every_server
+from fixtures.database import Clock, Database, Timeouts, on_every_server
 from fixtures.world import HEAD, LEASE, a_successor
 
 import app
 from app.domain.identity import Claim
 from app.kinds.registry import KINDS
-from app.store import evidence
+from app.store import engine, evidence
 from app.store.engine import IDLE_TIMEOUT, STATEMENT_TIMEOUT, TRANSACTION_TIMEOUT, Store
 
 pytestmark = [on_every_server, pytest.mark.contract("L2", "M12")]
@@ -82,12 +84,18 @@ def test_zombie_frozen_in_a_transaction_is_passed_by(
         assert evidence.starts_of(tx, live.key) == {}
 
 
-def test_zombie_timeouts_are_well_under_every_lease(worker: Store) -> None:
+def test_zombie_timeouts_are_well_under_every_lease(
+    common: Database, usual_timeouts: Timeouts
+) -> None:
     """A session that hangs is ended long before its successor's own time is over."""
     longest = max(IDLE_TIMEOUT, STATEMENT_TIMEOUT, TRANSACTION_TIMEOUT)
 
     assert all(longest * 2 < kind.limits.lease for kind in KINDS.values())
-    with worker.begin() as tx:
+    with (
+        patch.object(engine, "_TIMEOUTS", usual_timeouts),
+        closing(engine.open_store(common.worker_url, name="test-usual")) as worker,
+        worker.begin() as tx,
+    ):
         for setting, length in (
             ("idle_in_transaction_session_timeout", IDLE_TIMEOUT),
             ("statement_timeout", STATEMENT_TIMEOUT),

@@ -1,7 +1,6 @@
 """The supervisor of a run that is shut in: all of its duties, from outside the namespaces (E06).
 
-It is started as `python -I -S -c`, with the folder of our packages as the last place to import
-from; what it imports knows nothing but the standard library either.
+What it imports knows nothing but the standard library either.
 """
 
 from __future__ import annotations
@@ -12,12 +11,6 @@ from typing import NoReturn
 
 from workers.workspace import namespaces, supervisor
 from workers.workspace.relay import Relay
-
-#: The program text; the folder of our packages and the status descriptor are its arguments.
-START = (
-    "import sys; sys.path.append(sys.argv.pop(2)); "
-    "from workers.workspace.confined import main; main()"
-)
 
 
 def main() -> None:

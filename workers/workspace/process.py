@@ -18,14 +18,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from workers.workspace import confined
 from workers.workspace.box import Box
 from workers.workspace.output import Output, OutputTail
 from workers.workspace.presence import alive, carrying, kill_all, kill_carrying
 
 __all__ = ["Command", "Ended", "alive", "kill_all", "run"]
 
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+#: A module, and no script: Python keeps it compiled. The folder of our packages and the status
+#: descriptor are its arguments.
+_START = (
+    "import sys; sys.path.append(sys.argv.pop(2)); from workers.workspace.{} import main; main()"
+)
 _OURS = Path(__file__).parents[2]  #: the folder of our packages
 _CHUNK = 64 * 1024
 _LOOK = 100  #: milliseconds between two looks at the wish to stop
@@ -133,12 +136,10 @@ class _Supervised:
         if command.box is not None:
             command.box.give()
         self._status, status = os.pipe()
-        script = [str(_SUPERVISOR), str(status)]
-        if command.box is not None:
-            script = ["-c", confined.START, str(status), str(_OURS)]
+        start = _START.format("supervisor" if command.box is None else "confined")
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", *script],
+                [sys.executable, "-I", "-S", "-X", "utf8", "-c", start, str(status), str(_OURS)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if is_apart else subprocess.DEVNULL,
                 pass_fds=(status,), env=dict(marker), cwd="/", start_new_session=True, bufsize=0,

@@ -1,14 +1,16 @@
 """The supervisor of one run: starts the agent, watches it, and outlives every process of it (E06).
 
-It is run as a script with nothing but the standard library (PROTOCOL §9). Descriptor 0 is the
-control pipe: one line of JSON with the run, then perhaps a line `stop`; its end means that the
-worker is gone. Descriptor 1 carries the agent's output: both streams merged, or its stdout alone
+It is started as `python -I -S -c`, with the folder of our packages as the last place to import from
+and nothing but the standard library in use (PROTOCOL §9). Descriptor 0 is the control pipe: one
+line of JSON with the run, then perhaps a line `stop`; its end means that the worker is gone.
+Descriptor 1 carries the agent's output: both streams merged, or its stdout alone
 and descriptor 2 its stderr, where the run asks for them apart. The descriptor named by the first
 argument carries the status: one line when the agent has started, one when its tree is gone.
 
 As sub-reaper it inherits every descendant whose parent dies, so "I have no children" is the proof
 that nothing of the run is left. It is two processes: the first, the guard, only waits for the
-second; whoever kills that one leaves its tree to the guard, which ends it.
+second; whoever kills that one leaves its tree to the guard, which ends it. A guard that waits is
+as small as a shell.
 """
 
 from __future__ import annotations
@@ -22,36 +24,55 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each run would pay for them
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
 CONTROL, OUTPUT, ERRORS = 0, 1, 2
 CHUNK = 64 * 1024
 HELD = 1024 * 1024  #: bytes of a stream held for a slow worker; then the agent has to wait
 BLOWS = 200  #: at the children between two looks at all that descends
 PROOF = 10.0  #: seconds that killed processes get to be gone
+SHELL = "/bin/sh"
+#: Its last word, and the end of its process, which closes the pipe.
+WAIT = 'read -r word; read -r end; [ "$word" = ended ] || exec "$@"'
+ENDED = b"ended\n"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main() -> None:
-    """Run what the control pipe asks for, as the same user and with the same rights."""
-    supervise(Run)
+    """Run what the control pipe asks for, as the same user and with the same rights.
+
+    With another argument after the status: the supervisor is lost, and its tree is ended.
+    """
+    if len(sys.argv) > 2:
+        end_what_is_left(int(sys.argv[1]))
+    else:
+        supervise(Run)
 
 
 def supervise(kind: type[Run]) -> None:
-    """Run what the control pipe asks for, and report."""
+    """Run what the control pipe asks for, and report, below a guard."""
     status = int(sys.argv[1])
     os.set_inheritable(status, False)
+    heard, word = os.pipe()
     guard = os.getpid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    supervisor = os.fork()
-    if supervisor:
-        stand_guard(supervisor, status)
-        return
+    if os.fork():
+        stand_guard(status, heard)
+    os.close(heard)
+    os.register_at_fork(after_in_child=lambda: os.close(word))  # its end means that we are gone
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the guard has one thread: this follows its process
-    if os.getppid() != guard:
-        return
+    if os.getppid() == guard:
+        run_once(kind, status)
+    os.write(word, ENDED)
+
+
+def run_once(kind: type[Run], status: int) -> None:
+    """The run, from its description to its last status line."""
     spec = read_spec()  # it may hold a key, which a guard has no need of
     if spec is None:
         return
@@ -71,16 +92,25 @@ def supervise(kind: type[Run]) -> None:
     tell(status, report(agent, run.ended, run.cause or "exited", survivors))
 
 
-def stand_guard(supervisor: int, status: int) -> None:
-    """Wait for the supervisor; of one that did not end by itself, end the tree and say so."""
-    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+def stand_guard(status: int, heard: int) -> NoReturn:
+    """Become a shell that waits for the supervisor's last word, or its end without one.
+
+    The kernel buries it; what it has ignored and inherits here stays so in whoever comes next.
+    """
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(name, signal.SIG_IGN)  # the supervisor hears them too, and knows what to do
     nothing = os.open(os.devnull, os.O_RDWR)
-    for place in (CONTROL, OUTPUT, ERRORS):
-        os.dup2(nothing, place)
-    _, ended = os.waitpid(supervisor, 0)
-    if ended == 0:
-        return
+    for place, end in ((CONTROL, heard), (OUTPUT, nothing), (ERRORS, nothing)):
+        os.dup2(end, place)
+    os.set_inheritable(status, True)
+    then = [sys.executable, "-I", "-S", "-X", "utf8", os.path.abspath(__file__)]
+    os.execv(SHELL, [SHELL, "-c", WAIT, "guard", *then, str(status), "lost"])
+
+
+def end_what_is_left(status: int) -> None:
+    """The supervisor did not end by itself: end its tree, and say so."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.set_inheritable(status, False)
     until = now() + PROOF
     while strike() and now() < until:
         pass
