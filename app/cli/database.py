@@ -9,7 +9,7 @@ import click
 from app import config
 from app.cli import logins, stack, tenancy
 from app.config import Settings
-from app.store import migrate, roles
+from app.store import revision, roles
 from app.store.engine import open_store
 
 
@@ -26,11 +26,11 @@ def upgrade() -> None:
     """
     settings = config.read()
     if settings.database_url:
-        revision = logins.upgrade(settings.database_url)
+        reached = logins.upgrade(settings.database_url)
     else:
         with tenancy.embedded(settings.home) as addresses:
-            revision = logins.upgrade(addresses.owner_url)
-    print(f"the schema is at {revision}; next: fencepost up")
+            reached = logins.upgrade(addresses.owner_url)
+    print(f"the schema is at {reached}; next: fencepost up")
 
 
 @command.command()
@@ -39,15 +39,15 @@ def current() -> None:
     with stack.joined(config.read()) as found:
         store = open_store(found.app_url, name="fencepost-cli", connections=1)
         with store.begin() as tx:
-            revision = migrate.current(tx)
+            seen = revision.current(tx)
         store.close()
-    wanted = migrate.head()
-    print(f"database: {revision or 'nothing yet'}")
+    wanted = revision.head()
+    print(f"database: {seen or 'nothing yet'}")
     print(f"expected: {wanted}")
-    if migrate.is_newer(revision):
+    if revision.is_newer(seen):
         print("the database is newer than this program; next: install the newer Fencepost")
     else:
-        print("next: fencepost " + ("status" if revision == wanted else "database upgrade"))
+        print("next: fencepost " + ("status" if seen == wanted else "database upgrade"))
 
 
 @command.command(name="roles")

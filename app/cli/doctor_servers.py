@@ -14,7 +14,7 @@ from app.cli.logins import Logins
 from app.config import Settings
 from app.domain.errors import DatabaseUnfit, DatabaseUnreachable
 from app.embedded import servers
-from app.store import footing, migrate, roles
+from app.store import footing, revision, roles
 from app.store.engine import Store, open_store
 from app.store.footing import Login
 from app.store.views.server import ServerSeen, server_seen
@@ -87,10 +87,10 @@ def _there(settings: Settings) -> Logins | None:
 
 
 def _schema(seen: ServerSeen) -> Check:
-    says = f"the schema is at {seen.revision or 'nothing'}, this program expects {migrate.head()}"
-    if seen.revision == migrate.head():
+    says = f"the schema is at {seen.revision or 'nothing'}, this program expects {revision.head()}"
+    if seen.revision == revision.head():
         return ok("schema", f"at {seen.revision}, as expected")
-    if migrate.is_newer(seen.revision):
+    if revision.is_newer(seen.revision):
         then = "install the Fencepost that brought it there"
         return fault("schema", "schema_newer", says, then)
     if seen.part is Login.OWNER:

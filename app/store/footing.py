@@ -7,7 +7,7 @@ from enum import StrEnum
 from sqlalchemy import text
 
 from app.domain.errors import DatabaseUnfit
-from app.store import migrate
+from app.store import revision
 from app.store.engine import Store, Tx
 
 OLDEST = 150000
@@ -33,11 +33,11 @@ def check(store: Store, login: Login) -> None:
 
 
 def _check_revision(tx: Tx) -> None:
-    found = migrate.current(tx)
-    migrate.refuse_newer(found)
-    if found != migrate.head():
+    found = revision.current(tx)
+    revision.refuse_newer(found)
+    if found != revision.head():
         raise DatabaseUnfit(
-            f"the schema is at {found or 'nothing'}, this code expects {migrate.head()}",
+            f"the schema is at {found or 'nothing'}, this code expects {revision.head()}",
             hint="run `fencepost database upgrade` with the owner's URL",
         )
 

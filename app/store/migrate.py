@@ -6,13 +6,13 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from app.domain.errors import DatabaseUnfit
 from app.store import roles
 from app.store.engine import translated
+from app.store.revision import current, head, refuse_newer
 
 _SCRIPTS = Path(__file__).with_name("migrations")
 
@@ -29,40 +29,6 @@ def upgrade(owner: Engine) -> str:
     except DBAPIError as fault:
         raise translated(fault) from fault
     return head()
-
-
-def current(connection: Connection) -> str | None:
-    """The revision of this database, or None where there is no schema of ours."""
-    table = connection.execute(text("select to_regclass('fencepost.alembic_version')")).scalar()
-    if table is None:
-        return None
-    found: str | None = connection.execute(
-        text("select version_num from fencepost.alembic_version")
-    ).scalar()
-    return found
-
-
-def head() -> str:
-    """The revision that this code expects."""
-    found = ScriptDirectory.from_config(_config()).get_current_head()
-    assert found is not None
-    return found
-
-
-def is_newer(revision: str | None) -> bool:
-    """Whether a database was made by a newer Fencepost: this one does not know its revision."""
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    return revision is not None and revision not in known
-
-
-def refuse_newer(revision: str | None) -> None:
-    """Raise DatabaseUnfit for a schema that only a newer Fencepost understands."""
-    if is_newer(revision):
-        raise DatabaseUnfit(
-            f"the database is newer than this program: its schema is at {revision}, "
-            f"this program ends at {head()}",
-            hint="install the Fencepost that brought it there, or a newer one",
-        )
 
 
 def _upgrade(connection: Connection) -> None:

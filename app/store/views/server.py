@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import text
 
-from app.store import migrate
 from app.store.engine import Tx
 from app.store.footing import OLDEST, Login
+from app.store.revision import current
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,4 @@ def server_seen(tx: Tx) -> ServerSeen:
     ).one()
     parts = ((row.owner, Login.OWNER), (row.app, Login.APP), (row.worker, Login.WORKER))
     part = next((part for may, part in parts if may), None)
-    return ServerSeen(
-        row.version, row.number >= OLDEST, migrate.current(tx), row.at, row.login, part
-    )
+    return ServerSeen(row.version, row.number >= OLDEST, current(tx), row.at, row.login, part)
