@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
@@ -14,7 +12,7 @@ from app.store import roles
 from app.store.engine import translated
 from app.store.revision import current, head, refuse_newer
 
-_SCRIPTS = Path(__file__).with_name("migrations")
+SCRIPTS = Path(__file__).with_name("migrations")
 
 
 def upgrade(owner: Engine) -> str:
@@ -44,15 +42,17 @@ def _upgrade(connection: Connection) -> None:
     roles.create_missing(connection)
     roles.keep_others_out(connection)
     connection.exec_driver_sql("create schema if not exists fencepost")
-    config = _config()
+    _bring_to_head(connection)
+
+
+def _bring_to_head(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
-    return config
 
 
 def _refuse_old_servers(connection: Connection) -> None:
