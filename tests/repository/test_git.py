@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from fixtures.role import state_of
 from fixtures.waiting import until
 
 from app.repository.git import GitTooSlow, Interrupted, attempt, git
@@ -21,11 +22,7 @@ def lasting(folder: Path) -> tuple[str, ...]:
 
 def runs(folder: Path) -> bool:
     """Whether the helper lives."""
-    pid = (folder / "there").read_text().strip()
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    return state_of(int((folder / "there").read_text())) not in ("", "Z")
 
 
 @pytest.mark.contract("Q06")

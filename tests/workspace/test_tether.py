@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from fixtures.role import state_of
 from fixtures.waiting import until
 
 from app.repository.git import Interrupted
@@ -29,10 +30,7 @@ with Tether() as tether:
 
 def is_alive(pid: int) -> bool:
     """Whether it runs; what is dead may wait for its parent."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
+    return state_of(pid) not in ("", "Z", "X")
 
 
 @pytest.mark.contract("E06")
