@@ -17,6 +17,7 @@ from app.kinds.ending import ending, observation_of
 from app.kinds.registry import KINDS
 from app.kinds.request import WorkRequest
 from app.repository.git import GitTooSlow, Interrupted
+from app.store import claims
 from workers import outputs, quarantine
 from workers.executors.base import (
     Assignment,
@@ -42,6 +43,13 @@ from workers.workspace.validators import Check, Evidence, run_checks
 _PASSING = {fault.code: fault for fault in (ModelLimited, ModelUnavailable)}
 _MAY_LACK_ROOM = (FailureClass.COMMAND, FailureClass.VALIDATION)
 _MOST_FRICTIONS = 50
+
+
+class SupervisorLost(HostFailed):
+    """What watched a run was killed; its tree is gone, and nothing is known of its work."""
+
+    code = "supervisor_lost"
+    hint = "look for who ends processes on this host: its memory may be short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +132,22 @@ def _agent(run: Run, session: Session) -> tuple[Ended, Problem | None, Usage | N
     output = shown(ended.output.tail, limit=KEPT).encode()
     run.journal.keep("agent-output", "text/plain; charset=utf-8", output, of=ended.output.total)
     emit(Moment.EXITED, **run.claim.facts(), cause=ended.cause)
-    if ended.cause == "lost":
-        raise HostFailed("the run's supervisor was killed")  # nothing is known: another claim
+    if ended.cause == "lost" and not run.held.interrupt.is_set():
+        return ended, _lost_again(run), None
     _heed_the_end(run, ended.cause, ended.signal)
     outcome = session.collect(ended)
     return ended, outcome.problem, outcome.usage
+
+
+def _lost_again(run: Run) -> Problem:
+    """Once it may have been somebody else: another claim. Twice it was the run itself."""
+    with run.store.ask() as tx:
+        before = claims.released_before(
+            tx, run.claim, f"{FailureClass.CAPACITY}: {SupervisorLost.code}"
+        )
+    if not before:
+        raise SupervisorLost("the run's supervisor was killed")
+    return Problem("supervisor_killed", "twice in a row, so it seems that the run itself does that")
 
 
 def _heed_the_end(run: Run, cause: str, signal: int | None) -> None:

@@ -52,7 +52,7 @@ def look(
         activity = activities.get(tx, claim.key)
         starts = evidence.starts_of(tx, claim.key)
         recorded = results.find(tx, claim.key)
-        before = claims.unreadable_before(tx, claim, UNREADABLE)
+        before = claims.released_before(tx, claim, UNREADABLE)
         decided = unknowns.decided(tx, claim.key)
     earlier = [fence for fence in starts if fence < claim.fence]
     return Situation(
@@ -92,7 +92,7 @@ def look_without_ref(
         activity = activities.get(tx, claim.key)
         starts = evidence.starts_of(tx, claim.key)
         recorded = results.find(tx, claim.key)
-        before = claims.unreadable_before(tx, claim, UNREADABLE)
+        before = claims.released_before(tx, claim, UNREADABLE)
         decided = unknowns.decided(tx, claim.key)
         kept = results.deposited(tx, claim.key)
     earlier = [fence for fence in starts if fence < claim.fence]

@@ -111,10 +111,12 @@ class Road:
                 conclude_as_found(run, observation)  # row 4 where none of ours wrote it
                 self.is_over = True
             case recovery.Close(expected):
+                self._end_earlier(now)
                 self._push_mark(Mark.CLOSED, expected)
                 emit(Moment.CLOSED, **run.claim.facts())
             case recovery.End():
                 assert now.stop is not None
+                self._end_earlier(now)
                 self._record(ended(run, now.stop))
             case recovery.KillFirst():
                 self.hand.tree_immortal = not kill_all(OPERATION, self.request.operation)
@@ -131,6 +133,11 @@ class Road:
                 self._leave()
             case _:
                 assert_never(permission)
+
+    def _end_earlier(self, now: recovery.Situation) -> None:
+        """What is over has no process on this host (E06). Nothing rests on it, so nothing waits."""
+        if now.tree_alive:
+            kill_all(OPERATION, self.request.operation)
 
     def _push_mark(self, mark: Mark, expected: str | None) -> str:
         sha = write_mark(

@@ -87,7 +87,13 @@ def life(settings: Settings) -> Iterator[Check]:
 def separation(settings: Settings) -> Iterator[Check]:
     """What keeps a command that workers run from the servers' passwords."""
     then = "run only what you would run yourself"
-    if isolation.read().is_on:
+    apart = isolation.read()
+    if apart.is_on and apart.user is None and account.is_root():
+        yield warning("separation", "agent_is_root",
+                      "namespaces hide FENCEPOST_HOME and our processes; but commands run as root, "
+                      "who may read every other file here, the servers' own among them",
+                      "name another user by FENCEPOST_AGENT_USER")  # fmt: skip
+    elif apart.is_on:
         yield ok("separation", "namespaces: commands see neither FENCEPOST_HOME nor our processes")
     elif account.is_root():
         yield warning("separation", "agent_is_root",

@@ -49,7 +49,7 @@ _CODES: Mapping[FailureClass, str] = {
     ),
     FailureClass.CAPACITY: (
         "host_failed disk_full forge_limited processes_survived servers_unavailable "
-        "process_immortal model_limited"
+        "process_immortal model_limited supervisor_lost"
     ),
     FailureClass.LOST_WORKER: "stale_fence claim_not_live",
     FailureClass.AUTHORIZATION: (
@@ -79,7 +79,7 @@ _CODES: Mapping[FailureClass, str] = {
         "check_failed check_changed_files output_contract_broken unfit_input not_found bad_input "
         "forge_check_failed request_closed request_head_replaced"
     ),
-    FailureClass.COMMAND: "command_failed agent_failed ending_missing",
+    FailureClass.COMMAND: "command_failed agent_failed ending_missing supervisor_killed",
     FailureClass.TIMEOUT: (
         "deadline_exceeded stalled check_timed_out checks_timed_out tree_unreadable"
     ),

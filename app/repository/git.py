@@ -63,9 +63,10 @@ class Completed:
 
     @property
     def complaint(self) -> str:
-        """The last line of standard error, for people."""
+        """What git says that it failed of, or the last line of standard error; for people."""
         lines = self.err.decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else f"exit {self.code}"
+        fatal = [line for line in lines if line.startswith("fatal: ")]
+        return next(iter([*fatal, *lines[-1:]]), f"exit {self.code}")
 
     @property
     def is_hosts_fault(self) -> bool:

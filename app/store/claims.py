@@ -226,7 +226,7 @@ def looks(tx: Tx, key: ActivityKey) -> int:
     return tx.execute(select(func.count()).select_from(claims).where(_looked(key))).scalar_one()
 
 
-def unreadable_before(tx: Tx, claim: Claim, detail: str) -> int:
+def released_before(tx: Tx, claim: Claim, detail: str) -> int:
     """How many claims in a row before this one were released for this reason."""
     rows = tx.execute(
         select(claims.c.end_cause, claims.c.end_detail)

@@ -16,6 +16,9 @@ from fixtures.command import Fencepost, Said
 from fixtures.database import Database
 from fixtures.role import naming
 
+from app import config
+from app.cli import doctor_embedded
+from app.embedded import account
 from app.embedded.servers import Addresses
 
 
@@ -69,6 +72,23 @@ def test_a_whole_installation_has_no_fault(up: Fencepost) -> None:
     (separation,) = seen(in_full, "separation")
     expected = "nothing: " if os.geteuid() == 0 else "same user: "
     assert separation["says"].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("user", "is_root", "code"),
+    [("", True, "agent_is_root"), ("nobody", True, None), ("", False, None)],
+)
+def test_root_in_namespaces_is_warned_of(
+    user: str, is_root: bool, code: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Namespaces hide the home, and root may read every other file."""
+    monkeypatch.setattr(account, "is_root", lambda: is_root)
+    monkeypatch.setenv("FENCEPOST_AGENT_ISOLATION", "processes")
+    monkeypatch.setenv("FENCEPOST_AGENT_USER", user)
+
+    (separation,) = doctor_embedded.separation(config.read({}))
+
+    assert separation.code == code
 
 
 def test_it_changes_nothing_and_starts_nothing(own: Fencepost) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fixtures.role import Role, naming
+from fixtures.role import Role, naming, state_of
 from fixtures.seen import Seen
 from fixtures.stack import Stack
 
@@ -18,6 +18,8 @@ from app.events import Moment
 from app.kinds import author, pull_request
 from app.transitions.cancel import cancel
 from app.transitions.change import LOCAL
+from workers.workspace.environment import OPERATION
+from workers.workspace.presence import alive
 
 Killed = Callable[[Role], None]
 AUTHOR = f"kind={author.NAME}"
@@ -155,6 +157,51 @@ def test_a_check_is_canceled_with_what_it_started(stack: Stack, waiting: str) ->
     stack.until(lambda: seen.is_over)
     assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
     left_nothing(stack, seen)
+
+
+@pytest.mark.contract("Q08", "E06")
+def test_a_cancel_reaches_a_run_that_froze_its_supervisor(stack: Stack) -> None:
+    """Who does not answer is killed, with all that it should have ended."""
+    stack.settings = LONG_LEASE
+    freeze = f"{stack.counted('author')}; kill -STOP $PPID; sleep 600"
+    seen = stack.seen(stack.dispatch(freeze))
+    stack.start_dispatcher()
+    worker = stack.start_worker()
+    stack.until(lambda: stack.count("author") and frozen(seen))
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+
+    stack.until(lambda: seen.is_over, 30)
+    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
+    left_nothing(stack, seen)
+    assert worker.is_alive
+
+
+@pytest.mark.contract("E06", "Q08")
+def test_what_closes_an_attempt_ends_what_an_earlier_run_left(stack: Stack) -> None:
+    """Its worker is killed, and neither its supervisor nor its guard can act."""
+    freeze = (
+        f"{stack.counted('author')}; kill -STOP $(ps -o ppid= -p $PPID); kill -STOP $PPID; "
+        "sleep 600"
+    )
+    seen = stack.seen(stack.dispatch(freeze))
+    stack.start_dispatcher()
+    worker = stack.start_worker()
+    stack.until(lambda: stack.count("author") and frozen(seen))
+    worker.kill()
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+
+    stack.start_worker()
+
+    stack.until(lambda: seen.is_over, 30)
+    assert seen.outcome == "canceled"
+    left_nothing(stack, seen)
+    assert alive(OPERATION, seen.request.operation) == []
+
+
+def frozen(seen: Seen) -> list[int]:
+    """The processes of the run that stand still."""
+    return [pid for pid in alive(OPERATION, seen.request.operation) if state_of(pid) == "T"]
 
 
 @pytest.fixture

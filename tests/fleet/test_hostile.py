@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import cast
 
 import pytest
@@ -37,6 +38,29 @@ def test_a_command_that_takes_its_checkout_away_fails_once(stack: Stack, how: st
     assert (seen.outcome, stack.count("author")) == ("failed", 1)
     assert "checkout_destroyed" in frictions(seen.observation())
     assert seen.requests == []
+
+
+@pytest.mark.contract("E06", "Q09")
+def test_a_command_that_kills_its_supervisor_is_begun_anew_once(stack: Stack) -> None:
+    """The first time somebody else may have done it. The second is its failure, and says so."""
+    seen = stack.seen(stack.dispatch(f"{stack.counted('author')}; kill -9 $PPID; sleep 600"))
+    stack.build()
+    stack.until(lambda: seen.outcome)
+
+    assert (seen.outcome, stack.count("author"), seen.requests) == ("failed", 2, [])
+    assert frictions(seen.observation())[0] == "supervisor_killed"
+
+
+@pytest.mark.contract("E06")
+def test_a_command_that_freezes_its_supervisor_gets_no_more_time(stack: Stack) -> None:
+    """The worker has the deadline too; it is one run, and the reason is told as it is."""
+    freeze = f"{stack.counted('author')}; kill -STOP $PPID; sleep 600"
+    seen = stack.seen(stack.dispatch(freeze, limit=timedelta(seconds=1)))
+    stack.build()
+    stack.until(lambda: seen.outcome, 60)
+
+    assert (seen.outcome, stack.count("author")) == ("failed", 1)
+    assert frictions(seen.observation())[0] == "deadline_exceeded"
 
 
 @pytest.mark.contract("A09", "E03")

@@ -60,6 +60,13 @@ def test_a_git_that_takes_too_long_is_ended_with_its_helpers(tmp_path: Path) -> 
     until(lambda: not runs(tmp_path))
 
 
+def test_a_complaint_is_what_git_failed_of(tmp_path: Path) -> None:
+    """Its advice comes last and tells nothing of it."""
+    done = attempt("ls-remote", f"{tmp_path}/nowhere")
+
+    assert done.complaint == f"fatal: '{tmp_path}/nowhere' does not appear to be a git repository"
+
+
 def test_what_git_is_told_and_says_is_whole_whenever_it_is_looked_at() -> None:
     """More than a pipe holds goes in and comes out, over several looks at the wish to stop."""
     content = os.urandom(1 << 20)

@@ -492,7 +492,7 @@ def test_a_frozen_supervisor_is_made_up_for(start, tmp_path, monkeypatch):
 
     ended = start("sh", "-c", "echo $$ >pid; kill -STOP $PPID; exec sleep 60", deadline=SECONDS / 5)
 
-    assert (ended.cause, ended.survivors) == ("lost", 0)
+    assert (ended.cause, ended.survivors) == ("deadline", 0)
     assert is_gone((tmp_path / "pid").read_text())
 
 

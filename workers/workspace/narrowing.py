@@ -16,7 +16,7 @@ class FolderMissing(SetupError):
     """A checkout shall show a folder that its commit does not have."""
 
     code = "folder_missing"
-    hint = "name folders of the base, as `git ls-tree -d -r --name-only` writes them"
+    hint = "name folders of the base; `git -c core.quotePath=off ls-tree -dr --name-only` has them"
 
 
 def missing(git_dir: Path, base: str, folders: Sequence[str]) -> FolderMissing | None:

@@ -34,6 +34,7 @@ _CHUNK = 64 * 1024
 _LOOK = 100  #: milliseconds between two looks at the wish to stop
 _LAST = 2.0  #: seconds that a supervisor gets to end once it has nothing more to say
 _BACKSTOP = timedelta(seconds=20)  #: after deadline and grace, a silent supervisor is given up
+_DEAF = 5.0  #: seconds after a wish to stop and the grace; a run may have frozen its supervisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def run(
     is an `on_error`: then stderr goes there, by a pipe of its own, and neither can tear a line of
     the other. `on_start` is given the program's pid. If one of them raises, the tree is ended
     before the error leaves. The cause `lost` means that the supervisor itself was killed; then
-    its guard has ended its tree, and what carries the markers is killed from here too.
+    its guard has ended its tree, and what carries the markers is killed from here too. One that
+    does not answer is killed, which is as if it had done what it was to do.
     """
     began = _now()
     output = Output()
@@ -109,14 +111,15 @@ def run(
         supervised.close()
     duration = timedelta(seconds=_now() - began)
     status = supervised.status
-    if status.get("cause", "lost") == "lost":
+    if (cause := str(status.get("cause", "lost"))) == "lost":
         gone = kill_carrying(marker)
         left = _number(status.get("survivors")) or 0 if gone else max(1, len(carrying(marker)))
-        return Ended(None, None, "lost", duration, output.so_far(), left)
+        cause = supervised.gave_up or cause
+        return Ended(None, None, cause, duration, output.so_far(), left)
     return Ended(
         exit=_number(status["exit"]),
         signal=_number(status["signal"]),
-        cause=str(status["cause"]),
+        cause=cause,
         duration=duration,
         output=output.so_far(),
         survivors=_number(status["survivors"]) or 0,
@@ -129,7 +132,9 @@ class _Supervised:
 
     def __init__(self, command: Command, marker: Mapping[str, str], *, is_apart: bool) -> None:
         self.status: dict[str, object] = {}
+        self.gave_up = ""  #: why it was killed from here, although it was not gone
         self._marker = marker
+        self._grace = command.grace.total_seconds()
         self._limit = _now() + (command.deadline + command.grace + _BACKSTOP).total_seconds()
         self._words = b""
         self._is_stopping = False
@@ -175,8 +180,10 @@ class _Supervised:
                     del listeners[ready]
             if stop.is_set() and not self._is_stopping:
                 self._is_stopping = True
+                self._limit = min(self._limit, _now() + self._grace + _DEAF)
                 self._tell(b"stop\n")
             if _now() > self._limit:
+                self.gave_up = "stopped" if self._is_stopping else "deadline"
                 kill_carrying(self._marker)
 
     def abandon(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.domain.errors import UnsupportedRepository
+from app.domain.errors import BaseMissing, RemoteUnreadable, UnsupportedRepository
 from app.domain.scope import SUBMODULE_MODE
 from app.repository.git import attempt, git
 from app.repository.remote import Remote
@@ -72,7 +72,10 @@ def _fill(checkout: Checkout, caches: Path, around: _Around) -> None:
             raise UnsupportedRepository(f"{path}: too many submodules, one in another or beside it")
         address = address_of(url, around.source)
         remote = Remote(address, Stranger(is_file(around.source)))
-        git_dir = _fetch(checkout, caches, remote, commit)
+        try:
+            git_dir = _fetch(checkout, caches, remote, commit)
+        except (RemoteUnreadable, BaseMissing) as fault:
+            raise type(fault)(f"submodule {path}: {fault.message}") from fault
         check_out(git_dir, place, commit, stop=checkout.stop)
         filled[path] = Submodule(git_dir, commit)
         _fill(checkout, caches, _Around(git_dir, commit, address, f"{path}/", around.level + 1))
