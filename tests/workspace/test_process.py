@@ -16,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from fixtures.role import naming
+from fixtures.role import naming, state_of
 
 from workers.workspace import process
 from workers.workspace.environment import OPERATION
@@ -483,6 +483,18 @@ def test_a_killed_supervisor_is_made_up_for(start, tmp_path):
 
     assert (ended.cause, ended.survivors) == ("lost", 0)
     assert is_gone((tmp_path / "pid").read_text())
+
+
+@pytest.mark.contract("E06")
+def test_a_supervisor_is_buried_when_its_guard_ends(start):
+    """Nobody inherits a dead process for each run; who is the first of a host may bury none."""
+    ancestors = [f"$(ps -o {what}= -p $PPID)" for what in ("pid", "ppid")]
+    found = []
+    for _ in range(10):
+        ended = start("sh", "-c", f"echo {' '.join(ancestors)}")
+        found += [state_of(int(pid)) for pid in ended.output.tail.split()]
+
+    assert found == [""] * 20
 
 
 @pytest.mark.contract("E06", "E07")

@@ -36,8 +36,12 @@ HELD = 1024 * 1024  #: bytes of a stream held for a slow worker; then the agent 
 BLOWS = 200  #: at the children between two looks at all that descends
 PROOF = 10.0  #: seconds that killed processes get to be gone
 SHELL = "/bin/sh"
-#: Its last word, and the end of its process, which closes the pipe.
-WAIT = 'read -r word; read -r end; [ "$word" = ended ] || exec "$@"'
+#: The supervisor's last word, and the end of its pipe. A shell that waits for any child of its own
+#: buries this one with it.
+WAIT = (
+    'pid=$1; shift; read -r word; read -r end; [ "$word" = ended ] || exec "$@"; '
+    'while kill -0 "$pid"; do (:); done'
+)
 ENDED = b"ended\n"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -60,8 +64,8 @@ def supervise(kind: type[Run]) -> None:
     heard, word = os.pipe()
     guard = os.getpid()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    if os.fork():
-        stand_guard(status, heard)
+    if supervisor := os.fork():
+        stand_guard(supervisor, status, heard)
     os.close(heard)
     os.register_at_fork(after_in_child=lambda: os.close(word))  # its end means that we are gone
     prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -92,24 +96,21 @@ def run_once(kind: type[Run], status: int) -> None:
     tell(status, report(agent, run.ended, run.cause or "exited", survivors))
 
 
-def stand_guard(status: int, heard: int) -> NoReturn:
-    """Become a shell that waits for the supervisor's last word, or its end without one.
-
-    The kernel buries it; what it has ignored and inherits here stays so in whoever comes next.
-    """
-    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+def stand_guard(supervisor: int, status: int, heard: int) -> NoReturn:
+    """Become a shell that waits for the supervisor's last word, or its end without one."""
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # the supervisor hears them too, and knows what to do
     nothing = os.open(os.devnull, os.O_RDWR)
     for place, end in ((CONTROL, heard), (OUTPUT, nothing), (ERRORS, nothing)):
         os.dup2(end, place)
     os.set_inheritable(status, True)
     then = [sys.executable, "-I", "-S", "-X", "utf8", os.path.abspath(__file__)]
-    os.execv(SHELL, [SHELL, "-c", WAIT, "guard", *then, str(status), "lost"])
+    words = [SHELL, "-c", WAIT, "guard", str(supervisor), *then, str(status), "lost"]
+    os.execv(SHELL, words)
 
 
 def end_what_is_left(status: int) -> None:
     """The supervisor did not end by itself: end its tree, and say so."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.set_inheritable(status, False)
     until = now() + PROOF
     while strike() and now() < until:
