@@ -135,7 +135,7 @@ class Road:
                 assert_never(permission)
 
     def _end_earlier(self, now: recovery.Situation) -> None:
-        """What is over has no process on this host (E06). Nothing rests on it, so nothing waits."""
+        """What is over has no process on this host (E06); tried once, for nothing rests on it."""
         if now.tree_alive:
             kill_all(OPERATION, self.request.operation)
 

@@ -164,17 +164,10 @@ def test_a_cancel_reaches_a_run_that_froze_its_supervisor(stack: Stack) -> None:
     """Who does not answer is killed, with all that it should have ended."""
     stack.settings = LONG_LEASE
     freeze = f"{stack.counted('author')}; kill -STOP $PPID; sleep 600"
-    seen = stack.seen(stack.dispatch(freeze))
-    stack.start_dispatcher()
-    worker = stack.start_worker()
-    stack.until(lambda: stack.count("author") and frozen(seen))
 
-    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+    ends_canceled(stack, freeze, lambda seen, worker: stack.count("author") and frozen(seen))
 
-    stack.until(lambda: seen.is_over, 30)
-    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
-    left_nothing(stack, seen)
-    assert worker.is_alive
+    assert stack.roles[-1].is_alive
 
 
 @pytest.mark.contract("E06", "Q08")
@@ -218,16 +211,7 @@ def holding(stack: Stack) -> str:
 @pytest.mark.contract("Q08", "E06")
 def test_a_cancel_reaches_a_worker_that_looks_at_what_was_left(stack: Stack, holding: str) -> None:
     """It does not wait for git, which would take five minutes."""
-    seen = stack.seen(stack.dispatch(holding))
-    stack.start_dispatcher()
-    worker = stack.start_worker()
-    stack.until(lambda: worker.says(Moment.EXITED) and looking(stack))
-
-    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
-
-    stack.until(lambda: seen.is_over)
-    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
-    left_nothing(stack, seen)
+    ends_canceled(stack, holding, lambda _, worker: worker.says(Moment.EXITED) and looking(stack))
 
 
 @pytest.mark.contract("E06")
@@ -306,6 +290,20 @@ def canceled_at(stack: Stack, work: tuple[str, str], moment: str) -> Seen:
 
     stack.until(lambda: seen.is_over)
     return seen
+
+
+def ends_canceled(stack: Stack, command: str, is_time: Callable[[Seen, Role], object]) -> None:
+    """Dispatch a command, and cancel it at a time of its run; it is closed, and nothing is left."""
+    seen = stack.seen(stack.dispatch(command))
+    stack.start_dispatcher()
+    worker = stack.start_worker()
+    stack.until(lambda: is_time(seen, worker))
+
+    cancel(stack.store, stack.world, LOCAL, seen.attempt.id, WHY)
+
+    stack.until(lambda: seen.is_over)
+    assert (seen.outcome, tuple(seen.chain), seen.requests) == ("canceled", CLOSED, [])
+    left_nothing(stack, seen)
 
 
 def left_nothing(stack: Stack, seen: Seen) -> None:

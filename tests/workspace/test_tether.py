@@ -9,13 +9,15 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fixtures.role import state_of
 from fixtures.waiting import until
 
 from app.repository.git import Interrupted
-from workers.workspace.checkout import Checkout
+from workers.workspace.checkout import Checkout, open_checkout
+from workers.workspace.presence import carrying
 from workers.workspace.tether import Tether
 
 HOLDER = """
@@ -75,16 +77,7 @@ def held(checkout: Checkout, tmp_path: Path) -> Iterator[Checkout]:
 
 def gits_of(checkout: Checkout) -> list[int]:
     """The gits that work for a checkout."""
-    wanted = os.fsencode(f"GIT_DIR={checkout.git_dir}")
-    found = []
-    for one in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (one / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if wanted in environment and is_alive(int(one.name)):
-            found.append(int(one.name))
-    return found
+    return carrying({"GIT_DIR": str(checkout.git_dir)})
 
 
 @pytest.mark.contract("E06", "Q08", "E03")
@@ -100,9 +93,14 @@ def test_a_tree_that_holds_its_reader_is_let_go(held: Checkout) -> None:
 
 
 @pytest.mark.contract("E01", "Q08")
-def test_a_large_tree_is_not_filled_for_nobody(checkout: Checkout) -> None:
-    """With the wish there, nothing is read and nothing is written any more."""
+def test_no_tree_is_filled_for_nobody(checkout: Checkout, upstream: Any) -> None:
+    """With the wish there, nothing is made, and nothing is left of it."""
     checkout.stop.set()
+    folder, name = checkout.root.parent, "a2-author-1"
 
     with pytest.raises(Interrupted):
-        checkout.changed_since(checkout.base)
+        open_checkout(
+            folder, name, upstream.remote, checkout.base, upstream.objects, stop=checkout.stop
+        )
+
+    assert [one.name for one in folder.glob(f"{name}*")] == []
